@@ -1,0 +1,63 @@
+package domain
+
+import "time"
+
+// EventType names what happened.
+type EventType uint8
+
+// The events. Args never appear in any of them.
+const (
+	EventEnqueued EventType = iota
+	EventClaimed
+	EventCompleted
+	EventRetried
+	EventSnoozed
+	EventDied
+	EventCancelled
+	EventReleased // given back unrun at a stop
+	EventStalled  // a claim's lease ran out and it was put back
+	EventLeaseLost
+	EventTimedOut
+	EventOutcomeDropped // the claim was no longer ours when the outcome came
+	EventPruned
+	EventError // a loop or a call failed; it goes on
+	eventTypes
+)
+
+var eventNames = [eventTypes]string{
+	"enqueued", "claimed", "completed", "retried", "snoozed", "died", "cancelled", "released",
+	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "error",
+}
+
+// EventTypes lists every event type.
+func EventTypes() []EventType {
+	all := make([]EventType, eventTypes)
+	for i := range all {
+		all[i] = EventType(i)
+	}
+	return all
+}
+
+// String is the event's name.
+func (t EventType) String() string {
+	if t < eventTypes {
+		return eventNames[t]
+	}
+	return "unknown"
+}
+
+// Event tells an observer what happened. Fields that do not apply are zero.
+type Event struct {
+	Type      EventType
+	Job       JobID
+	Kind      string
+	Queue     string
+	Tenant    string
+	Attempt   int
+	Ran       time.Duration // how long the handler ran
+	Delay     time.Duration // until the next attempt
+	Waited    time.Duration // from due to claimed
+	Count     int           // for events of many rows, e.g. pruned
+	Operation string        // what failed, for EventError
+	Err       error
+}

@@ -1,0 +1,223 @@
+package domain
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Job is a job's row. Times are UTC, to the millisecond, zero where there is none.
+type Job struct {
+	ID          JobID
+	State       State
+	Kind        string
+	Queue       string
+	Tenant      string
+	Priority    int       // lower runs first
+	RunAt       time.Time // due; the second sort key of the claim
+	Attempts    int       // settled attempts
+	MaxAttempts int       // 0: the runner's default
+	Stalls      int       // stalls in a row
+	Snoozes     int
+	Timeout     time.Duration // 0: the runner's default
+	UniqueKey   string
+	Batch       BatchID
+	Args        []byte // JSON text, byte-exact
+	Result      []byte // JSON text
+	Error       string // the last error
+	History     History
+	Tags        []string
+	Meta        json.RawMessage // a JSON object of the caller's
+	Keep        Retention
+	ForgetArgs  bool // args are dropped when the job is done
+	Forgotten   bool // they were
+	Runner      string
+	Stuck       bool // runs on after its timeout
+	CreatedAt   time.Time
+	ClaimedAt   time.Time
+	FinishedAt  time.Time
+	LeaseUntil  time.Time // while running
+	Ran         time.Duration
+}
+
+// Ticket is a claim's right to its job: no later write of the attempt is let through without it.
+type Ticket struct {
+	ID    JobID
+	Token Token
+}
+
+// Retention says how long a job's row stays once it is terminal: 0 is the
+// runner's default, negative is for ever.
+type Retention struct {
+	Done, Dead, Cancelled time.Duration
+}
+
+// KeepForever in a Retention keeps the row until an operator deletes it.
+const KeepForever time.Duration = -1
+
+// DefaultRetention keeps done and cancelled jobs for a day and dead ones for ever.
+func DefaultRetention() Retention {
+	return Retention{Done: 24 * time.Hour, Dead: KeepForever, Cancelled: 24 * time.Hour}
+}
+
+// For is how long a row in that terminal state stays, its own wish before the default.
+func (r Retention) For(state State, def Retention) time.Duration {
+	own, other := r.Done, def.Done
+	switch state {
+	case Dead:
+		own, other = r.Dead, def.Dead
+	case Cancelled:
+		own, other = r.Cancelled, def.Cancelled
+	}
+	if own == 0 {
+		return other
+	}
+	return own
+}
+
+// Validate refuses spans that no store can keep.
+func (r Retention) Validate() error {
+	for _, d := range []time.Duration{r.Done, r.Dead, r.Cancelled} {
+		if d > MaxDelay || (d > 0 && d < time.Millisecond) {
+			return &Fault{Code: Invalid, Op: "check retention", Subject: d.String(), Hint: fmt.Sprintf("give 1ms to %v, a negative span for ever, or 0 for the default", MaxDelay)}
+		}
+	}
+	return nil
+}
+
+// Due says when a job shall run: After counts from the store's own now, At is a
+// moment that a user named. Not both; neither means now.
+type Due struct {
+	After time.Duration
+	At    time.Time
+}
+
+// Validate refuses what cannot be stored.
+func (d Due) Validate() error {
+	hint := ""
+	switch {
+	case d.After != 0 && !d.At.IsZero():
+		hint = "give a delay or a moment, not both"
+	case d.After < 0 || d.After > MaxDelay:
+		hint = fmt.Sprintf("the delay is %v, it must be from 0 to %v", d.After, MaxDelay)
+	case !d.At.IsZero() && (d.At.Before(minMoment) || d.At.After(maxMoment)):
+		hint = "the moment must lie between 1970 and 9999"
+	default:
+		return nil
+	}
+	return &Fault{Code: Invalid, Op: "check due time", Hint: hint}
+}
+
+// NewJob is what an enqueue asks for.
+type NewJob struct {
+	ID          JobID // a UUIDv7; the same id again is Existing
+	Kind        string
+	Queue       string
+	Tenant      string
+	Priority    int
+	Due         Due
+	Args        []byte
+	MaxAttempts int           // 0: the runner's default
+	Timeout     time.Duration // 0: the runner's default
+	Unique      *Unique
+	Tags        []string
+	Meta        json.RawMessage
+	Keep        Retention
+	ForgetArgs  bool
+}
+
+// Validate is the one check of a new job at every door.
+func (n *NewJob) Validate() error {
+	checks := []error{
+		n.validateNames(),
+		n.validateNumbers(),
+		n.Due.Validate(),
+		n.Keep.Validate(),
+		ValidateJSON("args", n.Args, MaxArgs),
+		n.validateMeta(),
+	}
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *NewJob) validateNames() error {
+	if err := ValidateName("kind", n.Kind, MaxKind); err != nil {
+		return err
+	}
+	if err := ValidateName("queue", n.Queue, MaxQueue); err != nil {
+		return err
+	}
+	if n.Tenant != "" {
+		if err := ValidateName("tenant", n.Tenant, MaxTenant); err != nil {
+			return err
+		}
+	}
+	if n.Unique != nil {
+		if err := ValidateName("unique key", n.Unique.Key, MaxKey); err != nil {
+			return err
+		}
+	}
+	if len(n.Tags) > MaxTags {
+		return &Fault{Code: Invalid, Op: "check tags", Hint: fmt.Sprintf("there are %d, the limit is %d", len(n.Tags), MaxTags)}
+	}
+	for _, tag := range n.Tags {
+		if err := ValidateName("tag", tag, MaxTag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *NewJob) validateNumbers() error {
+	hint := ""
+	switch {
+	case n.ID.IsZero() || n.ID[6]>>4 != 7 || n.ID[8]>>6 != 2:
+		hint = "the id must be a UUIDv7, so that ids rise with time"
+	case n.Priority < MinPriority || n.Priority > MaxPriority:
+		hint = fmt.Sprintf("the priority is %d, it must be from %d to %d", n.Priority, MinPriority, MaxPriority)
+	case n.MaxAttempts < 0 || n.MaxAttempts > MaxMaxAttempts:
+		hint = fmt.Sprintf("the attempts are %d, they must be from 1 to %d", n.MaxAttempts, MaxMaxAttempts)
+	case n.Timeout < 0 || n.Timeout > MaxDelay || (n.Timeout > 0 && n.Timeout < time.Millisecond):
+		hint = fmt.Sprintf("the timeout is %v, it must be from 1ms to %v", n.Timeout, MaxDelay)
+	default:
+		return nil
+	}
+	return &Fault{Code: Invalid, Op: "check job", Subject: CleanText(n.Kind, MaxKind), Hint: hint}
+}
+
+func (n *NewJob) validateMeta() error {
+	if len(n.Meta) == 0 {
+		return nil
+	}
+	if err := ValidateJSON("meta", n.Meta, MaxMeta); err != nil {
+		return err
+	}
+	if n.Meta[0] != '{' {
+		return badJSON("meta", "it must be a JSON object")
+	}
+	return nil
+}
+
+// Inserted says what an enqueue did.
+type Inserted uint8
+
+// The answers of an enqueue.
+const (
+	InsertedNew Inserted = iota // a row was written
+	Existing                    // a row of that id or unique key was there, untouched
+)
+
+// String is the answer's word.
+func (i Inserted) String() string {
+	if i == Existing {
+		return "existing"
+	}
+	return "inserted"
+}
+
+// MarshalText gives the answer's word.
+func (i Inserted) MarshalText() ([]byte, error) { return []byte(i.String()), nil }

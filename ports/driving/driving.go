@@ -1,0 +1,116 @@
+package driving
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// Enqueuer is for adding jobs whose args are JSON already.
+type Enqueuer interface {
+	// Add validates and writes all jobs or none. A zero ID is made here, an empty
+	// queue is "default", a tenant in scope is stamped on each.
+	Add(ctx context.Context, jobs []domain.NewJob) ([]Added, error)
+	// Check validates as Add does and writes nothing; the answer is nil or the first fault.
+	Check(ctx context.Context, job domain.NewJob) error
+}
+
+// Added is the answer for one job.
+type Added struct {
+	ID     domain.JobID
+	Result domain.Inserted
+}
+
+// Inspector is for looking.
+type Inspector interface {
+	Get(ctx context.Context, id domain.JobID) (domain.Job, error)
+	List(ctx context.Context, f domain.Filter, p domain.Page) ([]domain.Job, error)
+	Count(ctx context.Context, f domain.Filter) (Count, error)
+	Stats(ctx context.Context) (Stats, error)
+}
+
+// Count is a bounded count.
+type Count struct {
+	N     int
+	Exact bool // false: there are at least N
+}
+
+// Stats is the state of the queues and of who works them.
+type Stats struct {
+	domain.Stats
+	Runners   []domain.RunnerInfo
+	Unhandled []string // kinds with due jobs that no live runner handles, in byte order
+}
+
+// Operator is for changing named jobs. Each answers per id, in order; the error
+// is for the call as a whole.
+type Operator interface {
+	Retry(ctx context.Context, ids []domain.JobID, due domain.Due) ([]domain.Edited, error)
+	Cancel(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error)
+	Delete(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error)
+	Reschedule(ctx context.Context, ids []domain.JobID, due domain.Due) ([]domain.Edited, error)
+}
+
+// BulkOperator is for changing every job that matches as the call began, page by
+// page. An empty filter chooses dead jobs, or with All every job.
+type BulkOperator interface {
+	RetryAll(ctx context.Context, b Bulk, due domain.Due) (BulkResult, error)
+	CancelAll(ctx context.Context, b Bulk) (BulkResult, error)
+	DeleteAll(ctx context.Context, b Bulk) (BulkResult, error)
+}
+
+// Bulk chooses the jobs of a bulk call.
+type Bulk struct {
+	Filter   domain.Filter
+	All      bool                    // an empty filter means every job
+	Progress func(done, refused int) // called after each page; may be nil
+	Each     func(e []domain.Edited) // the answers of each page; may be nil
+}
+
+// BulkResult sums up a bulk call.
+type BulkResult struct {
+	Done    int
+	Refused int
+}
+
+// Pruner is for removing rows whose retention ended.
+type Pruner interface {
+	// Prune removes what is over now, in passes, and says how many rows went.
+	Prune(ctx context.Context, progress func(removed int)) (int, error)
+}
+
+// Worker is for running jobs.
+type Worker interface {
+	// Work runs jobs until the context ends, then stops gracefully.
+	Work(ctx context.Context) error
+	// Drain runs what is due of the handled kinds and returns when nothing is
+	// left; it does not wait for back-offs.
+	Drain(ctx context.Context, o DrainOptions) (Drained, error)
+}
+
+// DrainOptions bounds a drain.
+type DrainOptions struct {
+	Limit    time.Duration // 0: no time limit
+	Progress func(Drained) // called now and then; may be nil
+}
+
+// Drained counts what a drain settled.
+type Drained struct {
+	Completed, Retried, Snoozed, Dead, Cancelled int
+}
+
+// Schema is for installing the tables.
+type Schema interface {
+	Up(ctx context.Context, to int) ([]Step, error)
+	Down(ctx context.Context, to int) ([]Step, error)
+	Status(ctx context.Context) ([]Step, error)
+	Print(step int) (string, error)
+}
+
+// Step is one migration; AppliedAt is zero where it is not applied.
+type Step struct {
+	Number    int
+	Name      string
+	AppliedAt time.Time
+}
