@@ -1,0 +1,103 @@
+package operate_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/rowlock/rowlock/application/operate"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+var all = driving.Bulk{All: true}
+
+func TestBulkChoosesDeadUnlessAllIsMeant(t *testing.T) {
+	dead := []domain.State{domain.Dead}
+	cases := map[string]struct {
+		bulk driving.Bulk
+		want []domain.State
+	}{
+		"empty":          {driving.Bulk{}, dead},
+		"a queue":        {driving.Bulk{Filter: domain.Filter{Queue: "q"}}, dead},
+		"all":            {all, nil},
+		"a queue, all":   {driving.Bulk{Filter: domain.Filter{Queue: "q"}, All: true}, nil},
+		"states":         {driving.Bulk{Filter: domain.Filter{States: []domain.State{domain.Done}}}, []domain.State{domain.Done}},
+		"states and all": {driving.Bulk{Filter: domain.Filter{States: []domain.State{domain.Done}}, All: true}, []domain.State{domain.Done}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			store := newFake(3, 2)
+			if _, err := operate.New(operate.Deps{Store: store}).DeleteAll(t.Context(), c.bulk); err != nil {
+				t.Fatal(err)
+			}
+			if got := store.filters[0]; !slices.Equal(got.States, c.want) || got.Queue != c.bulk.Filter.Queue {
+				t.Errorf("asked for %+v, want states %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBulkMeetsEachJobOnceAndAddsUp(t *testing.T) {
+	store := newFake(1_234, 10)
+	store.onMatch = func(f *fake) { // a runner claims one of the first page before the edit
+		if len(f.filters) == 1 {
+			f.add(1_000, domain.Running)
+		}
+	}
+	seen := map[domain.JobID]int{}
+	var progress [][2]int
+	bulk := driving.Bulk{
+		Each: func(edited []domain.Edited) {
+			for _, e := range edited {
+				seen[e.ID]++
+			}
+		},
+		Progress: func(done, refused int) { progress = append(progress, [2]int{done, refused}) },
+	}
+	result, err := operate.New(operate.Deps{Store: store}).RetryAll(t.Context(), bulk, domain.Due{})
+	if err != nil || result != (driving.BulkResult{Done: 1_233, Refused: 1}) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if len(seen) != 1_234 || slices.Max(slices.Collect(maps.Values(seen))) != 1 {
+		t.Errorf("%d jobs were met", len(seen))
+	}
+	if want := [][2]int{{499, 1}, {999, 1}, {1_233, 1}}; !slices.Equal(progress, want) {
+		t.Errorf("progress was %v, want %v", progress, want)
+	}
+}
+
+// What is enqueued or dies again while a bulk call runs is not part of it, so the call ends.
+func TestBulkIsOverTheJobsAsItBegan(t *testing.T) {
+	store := newFake(1_100, 0)
+	next := 2_000
+	store.onEdit = func(f *fake) {
+		for range 600 { // more than a page comes in for each page that goes
+			next++
+			f.add(next, domain.Dead)
+		}
+		for _, id := range f.requests[len(f.requests)-1].IDs {
+			f.jobs[id] = domain.Dead // retried, and dead again at once
+		}
+	}
+	result, err := operate.New(operate.Deps{Store: store}).RetryAll(t.Context(), driving.Bulk{}, domain.Due{})
+	if err != nil || result.Done != 1_100 {
+		t.Errorf("%+v, %v; want the 1,100 of the beginning", result, err)
+	}
+}
+
+func TestBulkStaysInItsTenant(t *testing.T) {
+	ctx := domain.WithTenant(t.Context(), "acme")
+	store := newFake(2, 0)
+	service := operate.New(operate.Deps{Store: store})
+	if _, err := service.CancelAll(ctx, driving.Bulk{}); err != nil {
+		t.Fatal(err)
+	}
+	if store.filters[0].Tenant != "acme" || store.requests[0].Tenant != "acme" {
+		t.Errorf("asked %+v, then %+v", store.filters[0], store.requests[0])
+	}
+	_, err := service.CancelAll(ctx, driving.Bulk{Filter: domain.Filter{Tenant: "other"}})
+	if domain.CodeOf(err) != domain.Invalid || len(store.filters) != 1 {
+		t.Errorf("another tenant's jobs: %v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+// chunk is how many jobs one transaction changes: enough to be quick, few
+// enough that runners get their turn in between.
+const chunk = domain.MaxPage
+
+// Store is what the service needs of a store.
+type Store interface {
+	driven.Editor
+	driven.Finder
+}
+
+// Deps is what a Service works with.
+type Deps struct {
+	Store Store
+	Keep  domain.Retention // how long cancelled jobs stay; zero: domain.DefaultRetention
+}
+
+// Service changes jobs for an operator. It is safe for concurrent use.
+type Service struct {
+	store Store
+	keep  time.Duration
+}
+
+var (
+	_ driving.Operator     = (*Service)(nil)
+	_ driving.BulkOperator = (*Service)(nil)
+)
+
+// New makes a Service.
+func New(d Deps) *Service {
+	return &Service{store: d.Store, keep: d.Keep.For(domain.Cancelled, domain.DefaultRetention())}
+}
+
+// edit is one of the store's changes.
+type edit func(context.Context, driven.EditRequest) ([]domain.Edited, error)
+
+// Retry runs jobs (again): waiting and terminal ones, with all their attempts
+// anew and their history kept.
+func (s *Service) Retry(ctx context.Context, ids []domain.JobID, due domain.Due) ([]domain.Edited, error) {
+	if err := due.Validate(); err != nil {
+		return nil, err
+	}
+	return named(ctx, s.store.Retry, ids, driven.EditRequest{Due: due})
+}
+
+// Cancel gives waiting jobs up for good.
+func (s *Service) Cancel(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error) {
+	return named(ctx, s.store.Cancel, ids, driven.EditRequest{Keep: s.keep})
+}
+
+// Delete removes jobs that do not run.
+func (s *Service) Delete(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error) {
+	return named(ctx, s.store.Delete, ids, driven.EditRequest{})
+}
+
+// Reschedule moves the due time of waiting jobs.
+func (s *Service) Reschedule(ctx context.Context, ids []domain.JobID, due domain.Due) ([]domain.Edited, error) {
+	if err := due.Validate(); err != nil {
+		return nil, err
+	}
+	return named(ctx, s.store.Reschedule, ids, driven.EditRequest{Due: due})
+}
+
+// named changes the ids chunk by chunk, each chunk its own transaction. With an
+// error come the answers of the chunks before it.
+func named(ctx context.Context, do edit, ids []domain.JobID, req driven.EditRequest) ([]domain.Edited, error) {
+	req.Tenant = domain.TenantOf(ctx)
+	all := make([]domain.Edited, 0, len(ids))
+	for part := range slices.Chunk(ids, chunk) {
+		req.IDs = part
+		edited, err := apply(ctx, do, req)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, edited...)
+	}
+	return all, nil
+}
+
+// apply is one transaction. It holds the store to its word, an answer for each id.
+func apply(ctx context.Context, do edit, req driven.EditRequest) ([]domain.Edited, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &domain.Fault{Code: domain.Canceled, Op: "edit jobs", Err: err}
+	}
+	edited, err := do(ctx, req)
+	if err == nil && len(edited) != len(req.IDs) {
+		return nil, &domain.Fault{Code: domain.Internal, Op: "edit jobs", Hint: fmt.Sprintf("the store gave %d answers for %d ids", len(edited), len(req.IDs))}
+	}
+	return edited, err
+}
