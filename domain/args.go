@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// jsonSpace is what JSON lets stand between tokens, less than unicode knows as space.
+const jsonSpace = " \t\r\n"
+
 // ValidateJSON is the one validator of args, results and metadata, at every
 // door: one JSON value of at most limit bytes, valid UTF-8, no NUL and no lone
 // surrogate, at most MaxDepth deep. The Invalid fault names the path of what is
@@ -68,7 +71,7 @@ func walkJSON(what string, text []byte) error {
 	for start := int64(0); ; start = dec.InputOffset() {
 		tok, err := dec.Token()
 		if err != nil {
-			if len(open) == 0 && values == 1 && len(bytes.TrimSpace(text[start:])) == 0 {
+			if len(open) == 0 && values == 1 && len(bytes.TrimLeft(text[start:], jsonSpace)) == 0 {
 				return nil
 			}
 			return badJSON(jsonPath(what, open), "it is not valid JSON near byte "+strconv.FormatInt(dec.InputOffset(), 10))

@@ -19,6 +19,9 @@ type Note struct {
 // Clean bounds every text of the note.
 func (n Note) Clean() Note {
 	n.At = n.At.UTC().Truncate(time.Millisecond)
+	if n.At.Year() < 0 || n.At.After(maxMoment) { // what JSON cannot say
+		n.At = time.Time{}
+	}
 	n.Message = CleanText(n.Message, MaxMessage)
 	n.Stack = CleanText(n.Stack, MaxStack)
 	n.Runner = CleanText(n.Runner, MaxRunner)

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -196,7 +197,7 @@ func (n *NewJob) validateMeta() error {
 	if err := ValidateJSON("meta", n.Meta, MaxMeta); err != nil {
 		return err
 	}
-	if n.Meta[0] != '{' {
+	if bytes.TrimLeft(n.Meta, jsonSpace)[0] != '{' {
 		return badJSON("meta", "it must be a JSON object")
 	}
 	return nil

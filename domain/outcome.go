@@ -106,10 +106,7 @@ func Judge(job *Job, a Attempt, rule Rule) Verdict {
 	if err == nil {
 		return Verdict{To: Done, Counts: true, History: job.History, Event: EventCompleted}
 	}
-	var asked outcomeError
-	if o := (*outcomeError)(nil); errors.As(err, &o) {
-		asked = *o
-	}
+	asked := wishOf(err)
 	if asked.wish == wishSnooze {
 		return Verdict{To: Scheduled, After: asked.after, Snoozed: true, Error: job.Error, History: job.History, Event: EventSnoozed}
 	}
@@ -129,6 +126,16 @@ func Judge(job *Job, a Attempt, rule Rule) Verdict {
 	return v
 }
 
+// wishOf finds what the error asks for. Like errorText it outlives an error
+// whose methods panic, e.g. a nil pointer in an error.
+func wishOf(err error) (asked outcomeError) {
+	defer func() { _ = recover() }()
+	if o := (*outcomeError)(nil); errors.As(err, &o) {
+		asked = *o
+	}
+	return asked
+}
+
 func attemptsOf(job *Job, rule Rule) int {
 	if job.MaxAttempts > 0 {
 		return job.MaxAttempts
@@ -136,11 +143,14 @@ func attemptsOf(job *Job, rule Rule) int {
 	return max(rule.Policy.MaxAttempts, 1)
 }
 
-func (r Rule) wait(attempt int, err error, random float64) time.Duration {
-	if r.Backoff != nil {
-		return ClampDelay(r.Backoff(attempt, err))
+// wait asks the kind's own function first; one that panics leaves it to the policy.
+func (r Rule) wait(attempt int, err error, random float64) (d time.Duration) {
+	d = r.Policy.Delay(attempt, random)
+	if r.Backoff == nil {
+		return d
 	}
-	return r.Policy.Delay(attempt, random)
+	defer func() { _ = recover() }()
+	return ClampDelay(r.Backoff(attempt, err))
 }
 
 // errorText reads an error's text; an Error method that panics must not lose the attempt.

@@ -24,8 +24,8 @@ func DefaultRetry() RetryPolicy {
 func (p RetryPolicy) Validate() error {
 	hint := ""
 	switch {
-	case p.Base <= 0 || p.Base > MaxDelay:
-		hint = fmt.Sprintf("Base is %v, it must be positive and at most %v", p.Base, MaxDelay)
+	case p.Base < time.Millisecond || p.Base > MaxDelay:
+		hint = fmt.Sprintf("Base is %v, it must be from 1ms to %v", p.Base, MaxDelay)
 	case p.Factor < 1 || math.IsNaN(p.Factor) || math.IsInf(p.Factor, 0):
 		hint = fmt.Sprintf("Factor is %v, it must be 1 or more", p.Factor)
 	case p.Jitter < 0 || p.Jitter >= 1 || math.IsNaN(p.Jitter):
@@ -46,7 +46,10 @@ func (p RetryPolicy) Validate() error {
 func (p RetryPolicy) Delay(attempt int, random float64) time.Duration {
 	wait := float64(p.Base) * math.Pow(p.Factor, float64(max(attempt, 1)-1))
 	wait = min(wait, float64(p.Cap)) * (1 + p.Jitter*(2*random-1))
-	return ClampDelay(time.Duration(min(wait, float64(p.Cap))))
+	if !(wait < float64(p.Cap)) { // so that neither rounding nor NaN leads past the cap
+		return ClampDelay(p.Cap)
+	}
+	return ClampDelay(time.Duration(wait))
 }
 
 // ClampDelay brings any wait into the range that every store can keep: 1 ms to MaxDelay.
@@ -69,11 +72,11 @@ func DefaultStalls() StallPolicy {
 
 // Delay is the wait after the n-th stall in a row (1 is the first).
 func (p StallPolicy) Delay(stalls int) time.Duration {
-	d := p.Base
-	for i := 1; i < stalls && d < p.Cap; i++ {
+	d, most := p.Base, min(p.Cap, MaxDelay)
+	for i := 1; i < stalls && d > 0 && d < most; i++ {
 		d *= 2
 	}
-	return ClampDelay(min(d, p.Cap))
+	return ClampDelay(min(d, most))
 }
 
 // Next is what becomes of a claim whose lease ran out, given the stalls in a row before it.

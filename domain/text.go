@@ -16,12 +16,14 @@ const cutSign = "…"
 // then ended by an ellipsis. It is the one cleaner: every message, stack and
 // name that Rowlock records goes through it.
 func CleanText(text string, limit int) string {
-	if len(text) > 4*limit { // the rest cannot matter: no rune is longer than four bytes
+	limit = max(limit, 0)
+	long := len(text)/4 > limit // too long however it is read: the rest need not be looked at
+	if long {
 		text = text[:4*limit]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", nulSign)
-	if len(text) <= limit {
+	if !long && len(text) <= limit {
 		return text
 	}
 	if limit < len(cutSign) {
@@ -32,9 +34,6 @@ func CleanText(text string, limit int) string {
 
 // cutText cuts valid UTF-8 to at most limit bytes on a rune border.
 func cutText(text string, limit int) string {
-	if limit < 0 {
-		limit = 0
-	}
 	for limit > 0 && limit < len(text) && !utf8.RuneStart(text[limit]) {
 		limit--
 	}
