@@ -1,0 +1,64 @@
+package memstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Settle writes each outcome whose ticket still holds its job. One that asks for
+// a state which no settling leads to is dropped like one that was overtaken.
+func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
+	err = s.do(ctx, "settle", func(now time.Time) error {
+		for i := range outcomes {
+			if o := &outcomes[i]; !s.settle(o, now) {
+				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
+			}
+		}
+		return nil
+	})
+	return answer, err
+}
+
+func (s *store) settle(o *driven.Outcome, now time.Time) bool {
+	r := s.find(o.Ticket.ID, "")
+	switch {
+	case r == nil || o.Ticket.Token.IsZero():
+		return false
+	case r.settled == o.Ticket.Token:
+		return true // written before: the caller did not learn of it
+	case !r.holds(o.Ticket) || !domain.CanMove(domain.ActSettle, r.State, o.To):
+		return false
+	}
+	s.change(r, func() { s.write(r, o, now) })
+	return true
+}
+
+func (s *store) write(r *row, o *driven.Outcome, now time.Time) {
+	r.settled = r.token
+	r.Error, r.History, r.Ran = o.Error, o.History, o.Ran
+	if o.Counts {
+		r.Attempts++
+		r.Stalls = 0
+	}
+	if o.Snoozed {
+		r.Snoozes++
+	}
+	if o.To == domain.Done {
+		r.Error, r.Result = "", clone(o.Result)
+		if o.ForgetArgs {
+			r.Args, r.Forgotten = nil, true
+		}
+	}
+	if o.To.Terminal() {
+		s.finish(r, o.To, now, o.Keep)
+		return
+	}
+	r.unclaim()
+	r.State = o.To
+	if o.To == domain.Scheduled {
+		r.RunAt = cut(now.Add(o.After))
+	}
+}
