@@ -1,9 +1,7 @@
 package httpjob
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,8 +11,10 @@ import (
 	"github.com/rowlock/rowlock/domain"
 )
 
-// maxTimeout is the longest time that one exchange may take.
-const maxTimeout = 24 * time.Hour
+const (
+	maxTimeout = 24 * time.Hour // for one exchange
+	usage      = "give a JSON object with url, and if wanted method, headers, body, expect, timeout"
+)
 
 // args is what a job says, as JSON. Unknown fields are refused.
 type args struct {
@@ -23,7 +23,7 @@ type args struct {
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
 	Expect  statuses          `json:"expect"`
-	Timeout span              `json:"timeout"`
+	Timeout *domain.Span      `json:"timeout"`
 }
 
 // call is a checked request.
@@ -47,14 +47,15 @@ func (c *call) expects(status int) bool {
 // parseArgs reads and checks args. Its faults name the field and never its value.
 func parseArgs(text []byte) (*call, error) {
 	var a args
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&a); err != nil {
-		return nil, decodeFault(err)
+	if err := domain.DecodeStrict(Kind, "args", text, &a, usage); err != nil {
+		return nil, err
 	}
-	c := &call{headers: a.Headers, expect: a.Expect, timeout: time.Duration(a.Timeout)}
-	if c.timeout == 0 {
-		c.timeout = DefaultTimeout
+	c := &call{headers: a.Headers, expect: a.Expect, timeout: DefaultTimeout}
+	if a.Timeout != nil {
+		c.timeout = time.Duration(*a.Timeout)
+	}
+	if c.timeout < time.Millisecond || c.timeout > maxTimeout {
+		return nil, badArg("timeout", fmt.Sprintf("it must be from 1ms to %v", maxTimeout))
 	}
 	if err := c.setBody(a.Body); err != nil {
 		return nil, err
@@ -70,22 +71,6 @@ func parseArgs(text []byte) (*call, error) {
 
 func badArg(field, hint string) error {
 	return &domain.Fault{Code: domain.Invalid, Op: Kind, Subject: "args." + field, Hint: hint}
-}
-
-func decodeFault(err error) error {
-	var typed *json.UnmarshalTypeError
-	var fault *domain.Fault
-	switch {
-	case errors.As(err, &fault):
-		return fault
-	case errors.As(err, &typed) && typed.Field != "":
-		return badArg(domain.CleanText(typed.Field, 60), "it is a JSON "+typed.Value+", which does not belong there")
-	}
-	hint := "give a JSON object with url, and if wanted method, headers, body, expect, timeout"
-	if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		hint = "there is no field " + domain.CleanText(unknown, 60) + ": " + hint
-	}
-	return &domain.Fault{Code: domain.Invalid, Op: Kind, Subject: "args", Hint: hint}
 }
 
 // setBody takes a string as it is and any other JSON as JSON, byte by byte.
@@ -187,32 +172,5 @@ func (s *statuses) UnmarshalJSON(text []byte) error {
 			return badArg("expect", "a status is from 200 to 599")
 		}
 	}
-	return nil
-}
-
-// span is a duration as text ("1m30s") or in seconds.
-type span time.Duration
-
-// UnmarshalJSON reads "1m30s", 90 or 0.5.
-func (s *span) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		return nil
-	}
-	var words string
-	var seconds float64
-	var d time.Duration
-	if err := json.Unmarshal(text, &words); err == nil {
-		if d, err = time.ParseDuration(words); err != nil {
-			return badArg("timeout", `give it like "30s", or in seconds`)
-		}
-	} else if err := json.Unmarshal(text, &seconds); err != nil {
-		return badArg("timeout", `give it like "30s", or in seconds`)
-	} else {
-		d = time.Duration(min(max(seconds, -1), maxTimeout.Seconds()+1) * float64(time.Second))
-	}
-	if d < time.Millisecond || d > maxTimeout {
-		return badArg("timeout", fmt.Sprintf("it must be from 1ms to %v", maxTimeout))
-	}
-	*s = span(d)
 	return nil
 }
