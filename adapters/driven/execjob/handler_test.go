@@ -91,7 +91,7 @@ func TestWholeGroupIsKilled(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			args := sh("sleep 600 > " + fifo + " & echo started > " + fifo + "; wait")
+			args := sh("(echo started; exec sleep 600) > " + fifo + " & wait")
 			if name == "timeout" {
 				end(args, cancel)
 			}
