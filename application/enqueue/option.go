@@ -1,0 +1,103 @@
+package enqueue
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowlock/rowlock/application/work"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Option says how one job shall be. A job's own options stand above those of
+// its args type (a method EnqueueOptions() []Option).
+type Option func(*request)
+
+// Queue names the queue; without it "default".
+func Queue(name string) Option { return func(r *request) { r.job.Queue = name } }
+
+// Priority: lower runs first, 0 is the default.
+func Priority(p int) Option { return func(r *request) { r.job.Priority = p } }
+
+// After delays the job, by the store's clock.
+func After(d time.Duration) Option { return func(r *request) { r.after = &d } }
+
+// At makes the job due at a moment. Not together with After.
+func At(t time.Time) Option { return func(r *request) { r.at = &t } }
+
+// MaxAttempts is how often the job is tried in all.
+func MaxAttempts(n int) Option {
+	return func(r *request) {
+		if n < 1 {
+			r.refuse("MaxAttempts", fmt.Sprintf("it is %d, it must be 1 or more", n))
+		}
+		r.job.MaxAttempts = n
+	}
+}
+
+// Timeout bounds each attempt of the job.
+func Timeout(d time.Duration) Option {
+	return func(r *request) {
+		if d <= 0 {
+			r.refuse("Timeout", fmt.Sprintf("it is %v, it must be positive", d))
+		}
+		r.job.Timeout = d
+	}
+}
+
+// Unique makes the job the only one of that key and tenant until it is
+// terminal. What is there already is answered as Existing.
+func Unique(key string) Option { return func(r *request) { r.key = &key } }
+
+// OnConflict says what happens where the unique key is held.
+func OnConflict(policy domain.OnConflict) Option { return func(r *request) { r.conflict = &policy } }
+
+// Tenant stamps the job. A tenant in the context is stamped anyway, and naming
+// another one is refused; Tenant("") asks for none.
+func Tenant(name string) Option { return func(r *request) { r.job.Tenant, r.tenanted = name, true } }
+
+// Tags adds tags, to those of the args type too.
+func Tags(tags ...string) Option {
+	return func(r *request) { r.job.Tags = slices.Concat(r.job.Tags, tags) }
+}
+
+// Meta sets metadata: whatever is a JSON object.
+func Meta(v any) Option {
+	return func(r *request) {
+		text, err := work.Marshal("meta", v)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
+		r.job.Meta = text
+	}
+}
+
+// Keep says how long the row stays once it is terminal.
+func Keep(k domain.Retention) Option { return func(r *request) { r.job.Keep = k } }
+
+// ForgetArgs drops the args when the job is done; a dead one keeps them.
+func ForgetArgs() Option { return func(r *request) { r.job.ForgetArgs = true } }
+
+// ID gives the job an id of the caller's, a UUIDv7: a repeated enqueue of it is Existing.
+func ID(id domain.JobID) Option {
+	return func(r *request) {
+		if id.IsZero() {
+			r.refuse("ID", "it is zero, give a UUIDv7")
+		}
+		r.job.ID = id
+	}
+}
+
+// In writes the job in the host's own transaction: rolled back, it was never
+// there. It is not retried and, since its commit is not seen from here, no
+// event tells of it. Runners of this process are woken several times within
+// half a second; others find the job when they next poll.
+func In(tx driven.HostTx) Option {
+	return func(r *request) {
+		if tx == nil {
+			r.refuse("In", "the transaction is nil")
+		}
+		r.tx = tx
+	}
+}

@@ -1,0 +1,162 @@
+package enqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/rowlock/rowlock/application/work"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// request is one job in the making.
+type request struct {
+	job      domain.NewJob
+	tx       driven.HostTx
+	after    *time.Duration
+	at       *time.Time
+	key      *string
+	conflict *domain.OnConflict
+	tenanted bool  // a tenant, or none, was named
+	err      error // the first option that is wrong
+}
+
+func (r *request) refuse(option, hint string) {
+	if r.err == nil {
+		r.err = invalid(option, hint)
+	}
+}
+
+// apply adds one list of options. A delay of this list beats one of a list before.
+func (r *request) apply(opts []Option) {
+	r.after, r.at = nil, nil
+	for _, opt := range opts {
+		opt(r)
+	}
+	switch {
+	case r.after != nil && r.at != nil:
+		r.refuse("After, At", "give a delay or a moment, not both")
+	case r.after != nil:
+		r.job.Due = domain.Due{After: *r.after}
+	case r.at != nil && r.at.IsZero():
+		r.refuse("At", "the moment is zero")
+	case r.at != nil:
+		r.job.Due = domain.Due{At: *r.at}
+	}
+}
+
+// build makes a valid job of args and options, or says what is wrong.
+func (c *Client) build(ctx context.Context, args work.Args, opts []Option) (*request, error) {
+	if args == nil {
+		return nil, invalid("args", "they are nil")
+	}
+	req := &request{job: domain.NewJob{Kind: args.Kind(), Queue: DefaultQueue}}
+	if own, ok := args.(interface{ EnqueueOptions() []Option }); ok {
+		req.apply(own.EnqueueOptions())
+		c.yield(&req.job)
+	}
+	req.apply(opts)
+	if err := req.finish(); err != nil {
+		return nil, err
+	}
+	text, err := work.Marshal("args", args)
+	if err != nil {
+		return nil, err
+	}
+	req.job.Args = text
+	if req.job.Tenant, err = tenantFor(ctx, req.job.Tenant, req.tenanted); err != nil {
+		return nil, err
+	}
+	return req, c.complete(&req.job)
+}
+
+// finish judges what takes two options together.
+func (r *request) finish() error {
+	if r.key != nil {
+		r.job.Unique = &domain.Unique{Key: *r.key}
+		if r.conflict != nil {
+			r.job.Unique.OnConflict = *r.conflict
+		}
+	} else if r.conflict != nil {
+		r.refuse("OnConflict", "it needs Unique")
+	}
+	return r.err
+}
+
+// yield drops what the args type asked for where the handler's registration says otherwise.
+func (c *Client) yield(job *domain.NewJob) {
+	if c.cfg.Registry == nil {
+		return
+	}
+	e, ok := c.cfg.Registry.Find(job.Kind)
+	if !ok {
+		return
+	}
+	if e.Rule.Policy.MaxAttempts > 0 {
+		job.MaxAttempts = 0
+	}
+	if e.Timeout > 0 {
+		job.Timeout = 0
+	}
+	job.Keep = domain.Retention{
+		Done:      cmp.Or(e.Keep.Done, job.Keep.Done),
+		Dead:      cmp.Or(e.Keep.Dead, job.Keep.Dead),
+		Cancelled: cmp.Or(e.Keep.Cancelled, job.Keep.Cancelled),
+	}
+}
+
+// complete gives the job its id and is the last check of every door.
+func (c *Client) complete(job *domain.NewJob) error {
+	if job.ID.IsZero() {
+		job.ID = c.cfg.IDs.NewJobID()
+	}
+	if err := job.Validate(); err != nil {
+		return err
+	}
+	return c.known(job.Kind)
+}
+
+// tenantFor inherits the tenant in scope; writing into another one's jobs is refused.
+func tenantFor(ctx context.Context, named string, explicit bool) (string, error) {
+	scope := domain.TenantOf(ctx)
+	switch {
+	case !explicit:
+		return scope, nil
+	case scope == "" || named == "" || named == scope:
+		return named, nil
+	}
+	return "", &domain.Fault{
+		Code: domain.Invalid, Op: "enqueue", Subject: domain.CleanText(named, 80),
+		Hint: "tenant_cross_write: another tenant is in scope; leave it to the context, or take the tenant out of scope first",
+	}
+}
+
+// at says which job of a call a fault is about.
+func at(i, of int, err error) error {
+	var f *domain.Fault
+	if of < 2 || !errors.As(err, &f) {
+		return err
+	}
+	named := *f
+	named.Subject = fmt.Sprintf("jobs[%d]", i)
+	if f.Subject != "" {
+		named.Subject += ": " + f.Subject
+	}
+	return &named
+}
+
+// sameTx compares two handles; one that cannot be compared is like no other.
+func sameTx(a, b driven.HostTx) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+func invalid(subject, hint string) error {
+	return &domain.Fault{Code: domain.Invalid, Op: "enqueue", Subject: subject, Hint: hint}
+}
