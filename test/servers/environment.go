@@ -1,0 +1,42 @@
+package servers
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lookup returns the DSN of the environment, or ends the test.
+func lookup(t testing.TB, server string) string {
+	t.Helper()
+	required := required(t)
+	variable := "ROWLOCK_" + strings.ToUpper(server) + "_DSN"
+	if dsn := os.Getenv(variable); dsn != "" {
+		return dsn
+	}
+	if slices.Contains(required, server) {
+		t.Fatalf("%s is not set, and ROWLOCK_REQUIRE names %s; test/servers/up starts servers", variable, server)
+	}
+	t.Skipf("SKIPPED: NOTHING IS TESTED ON %s HERE, %s is not set; test/servers/up starts servers", strings.ToUpper(server), variable)
+	return ""
+}
+
+// required reads ROWLOCK_REQUIRE. A name it does not know is an error, for a
+// misspelt one would require nothing.
+func required(t testing.TB) []string {
+	t.Helper()
+	var names []string
+	for name := range strings.SplitSeq(os.Getenv("ROWLOCK_REQUIRE"), ",") {
+		name = strings.TrimSpace(name)
+		switch name {
+		case "":
+			continue
+		case "postgres", "pgbouncer", "mysql", "mariadb", "mssql":
+			names = append(names, name)
+		default:
+			t.Fatalf("ROWLOCK_REQUIRE names %q; there are postgres, pgbouncer, mysql, mariadb, mssql", name)
+		}
+	}
+	return names
+}
