@@ -80,6 +80,12 @@ type Pruner interface {
 	Prune(ctx context.Context, progress func(removed int)) (int, error)
 }
 
+// Sweeper is for putting back the claims of runners that are gone.
+type Sweeper interface {
+	// Sweep puts back every claim whose lease ran out and says how many.
+	Sweep(ctx context.Context) (int, error)
+}
+
 // Worker is for running jobs.
 type Worker interface {
 	// Work runs jobs until the context ends, then stops gracefully.
