@@ -1,0 +1,181 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+func migrateCases() []testCase {
+	return []testCase{
+		{"up", migrateUp},
+		{"status", migrateStatus},
+		{"down", migrateDown},
+		{"steps", migrateSteps},
+		{"concurrent", migrateConcurrent},
+		{"print", migratePrint},
+		{"missing", migrateMissing},
+	}
+}
+
+func migrateOptional(h Harness) (present bool, missing string) {
+	if h.Bare == nil {
+		missing = "Backend.Schema is set, so set Harness.Bare"
+	}
+	return h.Backend.Schema != nil, missing
+}
+
+// bare opens a store without a schema, and words to speak with it.
+func (c *C) bare() (*C, func() driven.Backend) {
+	c.Helper()
+	handle := c.Bare(c)
+	h := c.Harness
+	h.Backend, h.Again = handle(), nil
+	return &C{TB: c.TB, Harness: h, store: h.Backend.Store, made: c.made}, handle
+}
+
+func (c *C) up(to int) []driven.Step {
+	c.Helper()
+	steps, err := c.Backend.Schema.Up(c.Context(), to)
+	c.ok("migrate up", err)
+	return steps
+}
+
+func (c *C) down(to int) []driven.Step {
+	c.Helper()
+	steps, err := c.Backend.Schema.Down(c.Context(), to)
+	c.ok("migrate down", err)
+	return steps
+}
+
+// status reads the steps and gives how many are applied.
+func (c *C) status() (steps []driven.Step, applied int) {
+	c.Helper()
+	steps, err := c.Backend.Schema.Status(c.Context())
+	c.ok("migration status", err)
+	for _, s := range steps {
+		if !s.AppliedAt.IsZero() {
+			applied++
+		}
+	}
+	return steps, applied
+}
+
+// works checks that jobs can live their life.
+func (c *C) works() {
+	c.Helper()
+	c.settled(done(c.running(inQueue("works"))))
+}
+
+// up: everything is installed once; a second call finds nothing to do.
+func migrateUp(c *C) {
+	b, _ := c.bare()
+	steps, _ := b.status()
+	equal(b, "applied steps", len(b.up(0)), len(steps))
+	equal(b, "applied steps of a second call", len(b.up(0)), 0)
+	b.works()
+}
+
+// status: every step is listed in order, also before anything is installed.
+func migrateStatus(c *C) {
+	b, _ := c.bare()
+	before, applied := b.status()
+	equal(b, "applied steps of an empty store", applied, 0)
+	if len(before) == 0 {
+		b.Fatal("there is a migrator, but no step")
+	}
+	for i, s := range before {
+		equal(b, "number of the step", s.Number, i+1)
+		if s.Name == "" {
+			b.Fatalf("step %d has no name", s.Number)
+		}
+	}
+	b.up(0)
+	after, applied := b.status()
+	equal(b, "applied steps", applied, len(before))
+	equal(b, "listed steps", len(after), len(before))
+}
+
+// down: what was installed goes, and can be installed again.
+func migrateDown(c *C) {
+	b, _ := c.bare()
+	installed := len(b.up(0))
+	b.one()
+	equal(b, "steps taken back", len(b.down(0)), installed)
+	_, applied := b.status()
+	equal(b, "applied steps", applied, 0)
+	equal(b, "steps taken back twice", len(b.down(0)), 0)
+	b.up(0)
+	equal(b, "rows of the new schema", b.count(domain.Filter{}), 0)
+	b.works()
+}
+
+// steps: up and down stop at the number they are given.
+func migrateSteps(c *C) {
+	b, _ := c.bare()
+	all, _ := b.status()
+	for i := range all {
+		equal(b, "steps up to the next", len(b.up(i+1)), 1)
+		_, applied := b.status()
+		equal(b, "applied steps", applied, i+1)
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		equal(b, "steps down to the one before", len(b.down(i)), 1)
+	}
+}
+
+// concurrent: any number of callers at once end in the right schema, each step applied once.
+func migrateConcurrent(c *C) {
+	b, handle := c.bare()
+	const callers = 20
+	schemas := make([]driven.Migrator, callers)
+	for i := range schemas {
+		schemas[i] = handle().Schema
+	}
+	applied := make([]int, callers)
+	b.race(callers, func(i int) error {
+		steps, err := schemas[i].Up(c.Context(), 0)
+		applied[i] = len(steps)
+		return err
+	})
+	steps, installed := b.status()
+	equal(b, "applied steps", installed, len(steps))
+	sum := 0
+	for _, n := range applied {
+		sum += n
+	}
+	equal(b, "steps that callers say they applied", sum, len(steps))
+	b.works()
+}
+
+// print: the statements are text that a person may run.
+func migratePrint(c *C) {
+	steps, _ := c.status()
+	all, err := c.Backend.Schema.Print(0)
+	c.ok("print all", err)
+	for _, s := range steps {
+		text, err := c.Backend.Schema.Print(s.Number)
+		c.ok(fmt.Sprintf("print step %d", s.Number), err)
+		if strings.TrimSpace(text) == "" || !strings.Contains(all, strings.TrimSpace(text)) {
+			c.Fatalf("step %d prints nothing, or it is not part of all", s.Number)
+		}
+	}
+	_, err = c.Backend.Schema.Print(len(steps) + 1)
+	c.wantCode("print of an unknown step", err, domain.NotFound)
+}
+
+// missing: a store that is not installed says so, and how to install it.
+func migrateMissing(c *C) {
+	b, _ := c.bare()
+	for name, call := range b.calls(b.Context()) {
+		err := call()
+		if err == nil {
+			b.Fatalf("%s on a store that is not installed gave no fault", name)
+		}
+		if !strings.Contains(domain.HintOf(err), "migrate") {
+			b.Fatalf("%s on a store that is not installed: %v, want the hint to name the migration", name, err)
+		}
+	}
+}
