@@ -6,7 +6,9 @@ import "regexp"
 var clockless = regexp.MustCompile(`^(claim|settle|recover|renew|lease|slot|admit|wake|reap)[a-z_]*\.go$`)
 
 // Rules are the rules on the source.
-func Rules() []Rule {
+func Rules() []Rule { return append(timeAndLocks(), habits()...) }
+
+func timeAndLocks() []Rule {
 	return []Rule{
 		{
 			Name: "clock", Why: "take a driven.Clock: only adapters/driven/system asks the machine for the time",
@@ -28,6 +30,11 @@ func Rules() []Rule {
 			In:   func(f *File) bool { return !f.Test && f.Base != "claim.go" && f.Dir != "test/architecture" },
 			Find: literals(`(?i)\b(SKIP\s+LOCKED|READPAST|UPDLOCK|FOR\s+UPDATE)\b`),
 		},
+	}
+}
+
+func habits() []Rule {
+	return []Rule{
 		{
 			Name: "fx", Why: "Rowlock works without fx: wiring is in bootstrap alone",
 			In:   func(f *File) bool { return !anyWithin([]string{"bootstrap/...", "test/examples/..."}, f.Dir) },
