@@ -85,7 +85,7 @@ func outer() []Layer {
 		{Dir: "bootstrap/backends", Ours: inward},
 		{Dir: "bootstrap/rowlock", Ours: append([]string{"bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
 		{Dir: "bootstrap/cmd/rowlock", Ours: append([]string{"bootstrap/rowlock", "bootstrap/backends"}, inward...)},
-		{Dir: "test/conformance", Ours: suite},
+		{Dir: "test/conformance", Ours: append([]string{"test/faults"}, suite...)},
 		{Dir: "test/faults", Ours: suite, Third: []string{"modernc.org/sqlite"}},
 		{Dir: "test/servers", Third: []string{"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "github.com/microsoft/go-mssqldb"}},
 		{Dir: "test/bench", Ours: suite},
