@@ -1,0 +1,95 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// promoteBound is how many due rows one claim makes ready; More says when it was reached.
+const promoteBound = 1000
+
+// promoteFindText finds due scheduled rows for dialects without a statement of
+// their own. The two bounds on wake_at are what the index seeks by.
+func promoteFindText(d *Dialect) string {
+	return d.Forms.Select(Select{
+		Columns: "j.id", From: d.Table("jobs"), Where: DueWhere(d), Order: "j.wake_at", Limit: "$2", Lock: Skip,
+	})
+}
+
+// DueWhere says that time has made a scheduled row j due.
+func DueWhere(d *Dialect) string {
+	return "j.state = 1 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= " + d.Words.Now
+}
+
+func promoteSetText(d *Dialect) string {
+	return d.Forms.Update(Update{
+		Table: d.Table("jobs"), From: d.Words.Rows("$2", []Col{{"id", ColID}}), Where: "j.id = o.id AND j.state = 1",
+		Set: []Assign{{"state", "0"}, {"wake_at", "0"}},
+	})
+}
+
+// nextText reads the first moment at which time moves a scheduled row, and now.
+func nextText(d *Dialect) string {
+	return d.Forms.Select(Select{
+		Columns: "j.wake_at, " + d.Words.Now, From: d.Table("jobs"),
+		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1",
+	})
+}
+
+// Claim first makes ready what time has made due, then takes, in one transaction.
+func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Claims, err error) {
+	if r.N <= 0 || len(r.Kinds) == 0 {
+		return driven.Claims{Next: driven.NoNext}, nil
+	}
+	err = s.write(ctx, "claim", func(ctx context.Context, c Conn) error {
+		now := s.now()
+		promoted, err := s.promote(ctx, c, now)
+		if err != nil {
+			return err
+		}
+		jobs, err := s.d.Hot.Claim(ctx, c, now, r)
+		if err != nil {
+			return err
+		}
+		sortClaims(jobs)
+		res = driven.Claims{Jobs: jobs, More: promoted >= promoteBound}
+		if len(jobs) < r.N {
+			res.Next, err = s.next(ctx, c, now)
+		}
+		return err
+	})
+	return res, err
+}
+
+func (s *Store) promote(ctx context.Context, c Conn, now any) (int, error) {
+	if s.d.Hot.Promote != nil {
+		return s.d.Hot.Promote(ctx, c, now, promoteBound)
+	}
+	var a Array
+	n, cell := 0, newCells(1)
+	err := s.each(ctx, c, s.t.promoteFind, []any{now, promoteBound}, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		a.Row().ID(cell.id(0))
+		n++
+		return err
+	})
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	_, err = s.exec(ctx, c, s.t.promoteSet, now, a.String())
+	return n, err
+}
+
+// next is how long until time alone makes a row ready.
+func (s *Store) next(ctx context.Context, c Conn, now any) (time.Duration, error) {
+	wait, cell := driven.NoNext, newCells(2)
+	err := s.each(ctx, c, s.t.next, []any{now}, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		wait = min(max(span(cell.int(0)-cell.int(1)), 0), driven.NoNext)
+		return err
+	})
+	return wait, err
+}

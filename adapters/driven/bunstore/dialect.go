@@ -1,0 +1,153 @@
+package bunstore
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/uptrace/bun"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Dialect is all that differs between the databases. Texts name their parameters
+// $1, $2, ..; $1 is always the test's clock, NULL outside of tests; Compile
+// brings them into the form of the driver.
+type Dialect struct {
+	Name   string                   // as in Backend.Name
+	Build  *bun.DB                  // builds the ordinary queries; it never runs one
+	Prefix string                   // of the bare table names, e.g. rowlock_
+	Table  func(name string) string // the table of that bare name, qualified and quoted
+	Marks  Marks                    // how the driver's parameters look
+	Words  Words                    // words and expressions
+	Forms  Forms                    // statement forms
+	Hot    Hot                      // whole statements
+	Moves  Moves                    // migrations
+	Codes  Codes                    // errors
+	Chunk  Chunk                    // bounds of one statement
+	ID     func(id [16]byte) any    // an id as a bound value; nil: its 16 bytes
+	Save   [3]string                // set a savepoint, go back to it, release it ("": needs none)
+}
+
+// Words are the expressions that databases spell differently.
+type Words struct {
+	// Now is the database's time in whole milliseconds since the epoch, cut, with
+	// the test's clock before it: coalesce($1, ...). It must not keep an index
+	// from being used.
+	Now string
+	// Contains says whether a text holds a part, by bytes.
+	Contains func(text, part string) string
+	// Rows makes a row source with the columns of one JSON text, an array of
+	// arrays: (SELECT .. AS id, .. AS state FROM ..), in parentheses, no alias.
+	Rows func(param string, cols []Col) string
+	// LimitOrder is an ORDER BY that costs nothing, for databases whose LIMIT wants one.
+	LimitOrder string
+	// HasTable is a query that has a row when the table $1 (the bare name, e.g.
+	// rowlock_jobs) is there.
+	HasTable string
+}
+
+// Col is one column of a row source. JSON has ids as hex text.
+type Col struct {
+	Name string
+	Type ColType
+}
+
+// ColType is the type of a column of a row source.
+type ColType uint8
+
+// The types. Each may be null.
+const (
+	ColID   ColType = iota // hex text to 16 bytes
+	ColInt                 // to a BIGINT
+	ColText                // to a text
+)
+
+// Forms render statements whose shape differs.
+type Forms struct {
+	// Select renders a read with its limit and its locks.
+	Select func(Select) string
+	// Update renders an UPDATE of a table, alias j, joined with a row source, alias o.
+	Update func(Update) string
+	// Delete renders a DELETE from a table, alias j, by the ids of a row source.
+	Delete func(Delete) string
+}
+
+// Delete is a DELETE of the rows of table j whose id is in a row source.
+type Delete struct{ Table, From, Where string }
+
+// Select is a read of one table, alias j. Where it locks, lock words come from
+// the dialect's claim.go.
+type Select struct {
+	Columns string // of j
+	From    string // the quoted table
+	Join    string // a row source, alias o, or ""
+	Where   string // with Join: the condition of the join too
+	Order   string // "": none
+	Limit   string // "": none; a parameter or a number
+	Lock    Lock
+}
+
+// Lock says what a read does to the rows it found.
+type Lock uint8
+
+// The locks. Where one writer has the database to itself they mean nothing.
+const (
+	NoLock Lock = iota
+	Wait        // FOR UPDATE
+	Skip        // and what others hold is passed over
+)
+
+// Update is an UPDATE of table j from source o. Expressions may use the old values as j.x.
+type Update struct {
+	Table string
+	Set   []Assign
+	From  string // row source
+	Where string
+}
+
+// Assign sets one column.
+type Assign struct{ Col, Expr string }
+
+// Hot are the statements of the way of a job that a dialect writes whole.
+type Hot struct {
+	// Insert writes rows that share no id and no lock with one another, and says
+	// for each whether it was written; one whose id or lock is held is not, and
+	// that must not end the transaction.
+	Insert func(ctx context.Context, c Conn, now any, rows []NewRow) ([]bool, error)
+	// Claim takes due rows, in any order (ScanClaims reads them).
+	Claim func(ctx context.Context, c Conn, now any, r driven.ClaimRequest) ([]driven.Claimed, error)
+	// Promote makes at most limit due scheduled rows ready, the longest due
+	// first, and says how many. nil: a locking read, then an update.
+	Promote func(ctx context.Context, c Conn, now any, limit int) (int, error)
+	// Settle writes outcomes that have no short cut and says how many rows it
+	// changed. nil: one update from a row source.
+	Settle func(ctx context.Context, c Conn, now any, o []driven.Outcome) (int, error)
+}
+
+// Moves are the migrations.
+type Moves struct {
+	Files fs.FS  // NNNN_name.up.sql and NNNN_name.down.sql
+	Book  string // creates the table of migrations where it is not there
+	// Marks replace {prefix}, {schema} and so on in the files.
+	Marks []string
+	// Atomic says that DDL is part of a transaction. Where it is not, each
+	// statement of a step must be repeatable (see Steps).
+	Atomic bool
+}
+
+// Codes judge a driver's errors by their typed codes, never by their text.
+type Codes struct {
+	// Of gives the fault's code and a hint.
+	Of func(err error) (domain.Code, string)
+	// Refused says that a value was refused, so that another row may pass.
+	Refused func(err error) bool
+	// Unique says that a unique index refused the row.
+	Unique func(err error) bool
+}
+
+// Chunk bounds one batch statement; more goes into several, in one transaction.
+type Chunk struct {
+	Rows  int
+	Bytes int
+}

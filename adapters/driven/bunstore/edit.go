@@ -1,0 +1,140 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// editRow is what an edit judges a job by.
+type editRow struct {
+	id     domain.JobID
+	state  domain.State
+	tenant string
+	runner string
+	key    string
+	forget int64
+	keep   domain.Retention
+}
+
+func (r *editRow) lock() string {
+	if r.key == "" {
+		return ""
+	}
+	return domain.UniqueLock(r.tenant, r.key)
+}
+
+func editFindText(d *Dialect) string {
+	return d.Forms.Select(Select{
+		Columns: "j.id, j.state, j.tenant, j.runner, j.unique_key, j.forget_args, j.keep_cancelled",
+		From:    d.Table("jobs"), Join: d.Words.Rows("$2", idCols), Where: "j.id = o.id", Lock: Wait,
+	})
+}
+
+// errAsIs says that the row is already what was asked for.
+var errAsIs = errors.New("as asked")
+
+// change is one kind of edit: judge says why a row may not be changed, write
+// changes those that may.
+type change struct {
+	op    string
+	judge func(*editRow) error
+	write func(ctx context.Context, c Conn, rows []*editRow) error
+}
+
+// edit reads the rows under their lock, judges each and writes the rest, in one
+// transaction. Refusals are answers, so they keep nothing else back.
+func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change, prepare func(context.Context, Conn, []*editRow) error) ([]domain.Edited, error) {
+	out := make([]domain.Edited, len(r.IDs))
+	if len(r.IDs) == 0 {
+		return out, nil
+	}
+	err := s.write(ctx, ch.op, func(ctx context.Context, c Conn) error {
+		found, order, err := s.editRows(ctx, c, r)
+		if err != nil {
+			return err
+		}
+		if prepare != nil {
+			if err := prepare(ctx, c, order); err != nil {
+				return err
+			}
+		}
+		verdicts := make(map[domain.JobID]error, len(order))
+		var fit []*editRow
+		for _, row := range order {
+			if err := ch.judge(row); err != nil {
+				verdicts[row.id] = err
+				continue
+			}
+			fit = append(fit, row)
+		}
+		for i, id := range r.IDs {
+			out[i] = domain.Edited{ID: id, Err: verdicts[id]}
+			if found[id] == nil {
+				out[i].Err = notFound(ch.op, id)
+			} else if errors.Is(verdicts[id], errAsIs) {
+				out[i].Err = nil
+			}
+		}
+		for _, part := range chunks(fit, s.d.Chunk, func(**editRow) int { return 300 }) {
+			if err := ch.write(ctx, c, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// editRows reads the rows asked for that are of the tenant, in the order of the request.
+func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map[domain.JobID]*editRow, []*editRow, error) {
+	found := make(map[domain.JobID]*editRow, len(r.IDs))
+	cell := newCells(7)
+	for _, part := range chunks(r.IDs, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
+		err := s.each(ctx, c, s.t.edit.find, []any{nil, idRows(part)}, func(rows *sql.Rows) error {
+			err := cell.scan(rows)
+			row := &editRow{
+				id: cell.id(0), state: domain.State(cell.int(1)), tenant: cell.text(2), runner: cell.text(3),
+				key: cell.text(4), forget: cell.int(5), keep: domain.Retention{Cancelled: keepSpan(cell.int(6))},
+			}
+			if r.Tenant == "" || r.Tenant == row.tenant {
+				found[row.id] = row
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	var order []*editRow
+	seen := make(map[domain.JobID]bool, len(found))
+	for _, id := range r.IDs {
+		if row := found[id]; row != nil && !seen[id] {
+			order = append(order, row)
+			seen[id] = true
+		}
+	}
+	return found, order, nil
+}
+
+func notFound(op string, id domain.JobID) error {
+	return &domain.Fault{Code: domain.NotFound, Op: op, Subject: id.String(), Hint: "there is no such job"}
+}
+
+func clash(op string, id domain.JobID, hint string) error {
+	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: id.String(), Hint: hint}
+}
+
+// running refuses a row that runs.
+func running(op string, r *editRow) error {
+	if r.state != domain.Running {
+		return nil
+	}
+	return clash(op, r.id, "it runs on runner "+domain.CleanText(r.runner, domain.MaxRunner))
+}

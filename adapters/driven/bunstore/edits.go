@@ -1,0 +1,162 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+type editTexts struct{ find, retry, cancel, reschedule Stmt }
+
+var (
+	retryCols  = []Col{{"id", ColID}, {"lock", ColText}}
+	cancelCols = []Col{{"id", ColID}, {"keep", ColInt}}
+)
+
+func newEditTexts(d *Dialect) editTexts {
+	due, c := dueSet(d.Words.Now), d.Marks.Compile
+	update := func(cols []Col, set ...Assign) Stmt {
+		return c(d.Forms.Update(Update{
+			Table: d.Table("jobs"), From: d.Words.Rows("$2", cols),
+			Where: "j.id = o.id AND j.state <> 3", Set: append(set, Assign{"blocked_on", "NULL"}),
+		}))
+	}
+	return editTexts{
+		find: c(editFindText(d)),
+		retry: update(retryCols, append(due,
+			Assign{"attempts", "0"}, Assign{"stalls", "0"}, Assign{"finished_at", "0"},
+			Assign{"result", "''"}, Assign{"unique_lock", "o.lock"})...),
+		reschedule: update(idCols, due...),
+		cancel: update(cancelCols,
+			Assign{"state", "6"},
+			Assign{"wake_at", "CASE WHEN o.keep < 0 THEN 0 ELSE " + d.Words.Now + " + o.keep END"},
+			Assign{"finished_at", d.Words.Now},
+			Assign{"unique_lock", "NULL"}),
+	}
+}
+
+// dueSet makes a row due after $3 or at the moment $4, 0 for none.
+func dueSet(now string) []Assign {
+	due := "CASE WHEN $4 > 0 THEN $4 ELSE " + now + " + $3 END"
+	return []Assign{
+		{"state", "CASE WHEN $3 > 0 OR $4 > " + now + " THEN 1 ELSE 0 END"},
+		{"run_at", due},
+		{"due_at", due},
+		{"wake_at", "CASE WHEN $3 > 0 THEN " + now + " + $3 WHEN $4 > " + now + " THEN $4 ELSE 0 END"},
+	}
+}
+
+// Retry takes the unique key again where the row had one. Of two rows of one
+// call with one key the first gets it.
+func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
+	var taken map[string]domain.JobID
+	ch := change{op: "retry"}
+	ch.judge = func(row *editRow) error {
+		if err := running(ch.op, row); err != nil {
+			return err
+		}
+		if row.forget == forgotten {
+			return clash(ch.op, row.id, "its args were forgotten: enqueue it again")
+		}
+		lock := row.lock()
+		if holder, held := taken[lock]; lock != "" && held && holder != row.id {
+			return clash(ch.op, row.id, "its unique key is held by job "+holder.String())
+		}
+		taken[lock] = row.id
+		return nil
+	}
+	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
+		var a Array
+		for _, row := range rows {
+			a.Row().ID(row.id).Maybe(row.lock())
+		}
+		_, err := s.exec(ctx, c, s.t.edit.retry, s.now(), a.String(), ms(r.Due.After), moment(r.Due.At))
+		if err != nil && s.d.Codes.Unique(err) { // taken since we looked
+			return &domain.Fault{Code: domain.Contended, Op: ch.op, Hint: "a unique key was taken meanwhile: try again", Err: err}
+		}
+		return err
+	}
+	return s.edit(ctx, r, ch, func(ctx context.Context, c Conn, rows []*editRow) (err error) {
+		taken, err = s.locksOf(ctx, c, rows)
+		return err
+	})
+}
+
+// locksOf finds who holds the keys of the rows.
+func (s *Store) locksOf(ctx context.Context, c Conn, rows []*editRow) (map[string]domain.JobID, error) {
+	var keyed []NewRow
+	for _, row := range rows {
+		if lock := row.lock(); lock != "" {
+			keyed = append(keyed, NewRow{Job: &domain.NewJob{}, Lock: lock})
+		}
+	}
+	if len(keyed) == 0 {
+		return map[string]domain.JobID{}, nil
+	}
+	_, locks, err := s.holders(ctx, c, keyed)
+	return locks, err
+}
+
+// Cancel keeps each row as long as it asks for itself, else as the request says.
+func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
+	ch := change{op: "cancel"}
+	ch.judge = func(row *editRow) error {
+		switch {
+		case row.state == domain.Cancelled:
+			return errAsIs
+		case domain.CanMove(domain.ActCancel, row.state, domain.Cancelled):
+			return nil
+		case row.state == domain.Running:
+			return running(ch.op, row)
+		}
+		return clash(ch.op, row.id, "it is "+row.state.String())
+	}
+	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
+		var a Array
+		for _, row := range rows {
+			keep := row.keep.For(domain.Cancelled, domain.Retention{Cancelled: r.Keep})
+			a.Row().ID(row.id).Int(keepMS(keep))
+		}
+		_, err := s.exec(ctx, c, s.t.edit.cancel, s.now(), a.String())
+		return err
+	}
+	return s.edit(ctx, r, ch, nil)
+}
+
+// Delete removes the rows.
+func (s *Store) Delete(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
+	ch := change{op: "delete", judge: func(row *editRow) error { return running("delete", row) }}
+	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
+		ids := make([]domain.JobID, len(rows))
+		for i, row := range rows {
+			ids[i] = row.id
+		}
+		_, err := s.deleteIDs(ctx, c, ids)
+		return err
+	}
+	return s.edit(ctx, r, ch, nil)
+}
+
+// Reschedule moves waiting rows.
+func (s *Store) Reschedule(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
+	ch := change{op: "reschedule"}
+	ch.judge = func(row *editRow) error {
+		if domain.CanMove(domain.ActReschedule, row.state, domain.Scheduled) {
+			return nil
+		}
+		if err := running(ch.op, row); err != nil {
+			return err
+		}
+		return clash(ch.op, row.id, "it is "+row.state.String()+": retry it instead")
+	}
+	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
+		var a Array
+		for _, row := range rows {
+			a.Row().ID(row.id)
+		}
+		_, err := s.exec(ctx, c, s.t.edit.reschedule, s.now(), a.String(), ms(r.Due.After), moment(r.Due.At))
+		return err
+	}
+	return s.edit(ctx, r, ch, nil)
+}

@@ -1,0 +1,38 @@
+package bunstore
+
+import "strings"
+
+// SelectLimit renders a read for databases with LIMIT; lock words go last.
+func SelectLimit(q Select, locks map[Lock]string) string {
+	var b strings.Builder
+	b.WriteString("SELECT " + q.Columns + " FROM ")
+	if q.Join != "" {
+		b.WriteString(q.Join + " AS o, ")
+	}
+	b.WriteString(q.From + " AS j WHERE " + q.Where)
+	if q.Order != "" {
+		b.WriteString(" ORDER BY " + q.Order)
+	}
+	if q.Limit != "" {
+		b.WriteString(" LIMIT " + q.Limit)
+	}
+	if words := locks[q.Lock]; words != "" {
+		b.WriteString(" " + words)
+	}
+	return b.String()
+}
+
+// UpdateFrom renders UPDATE .. AS j SET .. FROM .. AS o WHERE.
+func UpdateFrom(u Update) string {
+	set := make([]string, len(u.Set))
+	for i, a := range u.Set {
+		set[i] = a.Col + " = " + a.Expr
+	}
+	return "UPDATE " + u.Table + " AS j SET " + strings.Join(set, ", ") +
+		" FROM " + u.From + " AS o WHERE " + u.Where
+}
+
+// DeleteIn renders a DELETE by the ids of a row source.
+func DeleteIn(q Delete) string {
+	return "DELETE FROM " + q.Table + " AS j WHERE j.id IN (SELECT o.id FROM " + q.From + " AS o) AND " + q.Where
+}

@@ -1,0 +1,54 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+var renewCols = []Col{{"id", ColID}, {"token", ColID}, {"stuck", ColInt}}
+
+// RenewText sets the lease of the tickets in $2 to now + $3. Not by time: a
+// lapsed lease that nobody took is renewed.
+func RenewText(d *Dialect) string {
+	return d.Forms.Update(Update{
+		Table: d.Table("jobs"), From: d.Words.Rows("$2", renewCols),
+		Where: "j.id = o.id AND j.token = o.token",
+		Set:   []Assign{{"wake_at", d.Words.Now + " + $3"}, {"stuck", "o.stuck"}},
+	})
+}
+
+// Renew is one transaction over all tickets.
+func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
+	var res driven.Renewed
+	if len(r.Tickets) == 0 {
+		return res, nil
+	}
+	err := s.write(ctx, "renew", func(ctx context.Context, c Conn) error {
+		res = driven.Renewed{}
+		for _, part := range chunks(r.Tickets, s.d.Chunk, func(*driven.Renewal) int { return 80 }) {
+			lost, err := s.renew(ctx, c, part, ms(r.Lease))
+			if err != nil {
+				return err
+			}
+			res.Lost = append(res.Lost, lost...)
+		}
+		return nil
+	})
+	return res, err
+}
+
+func (s *Store) renew(ctx context.Context, c Conn, part []driven.Renewal, lease int64) ([]domain.JobID, error) {
+	var a Array
+	tickets := make([]domain.Ticket, len(part))
+	for i, t := range part {
+		tickets[i] = t.Ticket
+		a.Row().ID(t.Ticket.ID).ID(t.Ticket.Token).Int(bit(t.Stuck))
+	}
+	n, err := s.exec(ctx, c, s.t.renew, s.now(), a.String(), lease)
+	if err != nil || n == len(part) {
+		return nil, err
+	}
+	return s.unmatched(ctx, c, s.t.held, tickets)
+}

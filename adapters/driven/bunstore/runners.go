@@ -1,0 +1,77 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// goneAfter is how long a runner that fell silent stays in the table, in milliseconds.
+const goneAfter = "3600000"
+
+type runnerTexts struct{ remove, add, list Stmt }
+
+func newRunnerTexts(d *Dialect) runnerTexts {
+	now, table := d.Words.Now, d.Table("runners")
+	return runnerTexts{
+		remove: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2 OR lives_to < " + now + " - " + goneAfter),
+		add: d.Marks.Compile("INSERT INTO " + table + " (id, kinds, queues, started_at, seen_at, lives_to) VALUES ($2, $3, $4, $5, " +
+			now + ", " + now + " + $6)"),
+		list: d.Marks.Compile(d.Forms.Select(Select{
+			Columns: "j.id, j.kinds, j.queues, j.started_at, j.seen_at", From: table,
+			Where: "j.lives_to > " + now, Order: "j.id", Limit: "$2",
+		})),
+	}
+}
+
+// Beat writes the runner's row anew and forgets those that fell silent long ago.
+func (s *Store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error {
+	return s.write(ctx, "beat", func(ctx context.Context, c Conn) error {
+		if _, err := s.exec(ctx, c, s.t.runners.remove, s.now(), r.ID); err != nil {
+			return err
+		}
+		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, names(r.Kinds), names(r.Queues), moment(r.StartedAt), ms(ttl))
+		return err
+	})
+}
+
+// Leave removes the runner's row.
+func (s *Store) Leave(ctx context.Context, id string) error {
+	return s.write(ctx, "leave", func(ctx context.Context, c Conn) error {
+		_, err := s.exec(ctx, c, s.t.runners.remove, s.now(), id)
+		return err
+	})
+}
+
+// ListRunners lists who lives.
+func (s *Store) ListRunners(ctx context.Context, limit int) (out []domain.RunnerInfo, err error) {
+	cell := newCells(5)
+	err = s.read(ctx, "list runners", func(ctx context.Context, c Conn) error {
+		return s.each(ctx, c, s.t.runners.list, []any{s.now(), limit}, func(rows *sql.Rows) error {
+			if err := cell.scan(rows); err != nil {
+				return err
+			}
+			r := domain.RunnerInfo{ID: cell.text(0), StartedAt: fromMoment(cell.int(3)), SeenAt: fromMoment(cell.int(4))}
+			_ = json.Unmarshal(cell.bytes(1), &r.Kinds) // what cannot be read shows as none
+			_ = json.Unmarshal(cell.bytes(2), &r.Queues)
+			out = append(out, r)
+			return nil
+		})
+	})
+	return out, err
+}
+
+// names is a list as a JSON array.
+func names(list []string) string {
+	b := []byte{'['}
+	for i, name := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSON(b, name)
+	}
+	return string(append(b, ']'))
+}

@@ -1,0 +1,182 @@
+package bunstore
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// claimCols are what a claim hands to a runner, in the order of ScanClaims.
+var claimCols = []string{
+	"id", "kind", "tenant", "priority", "run_at", "attempts", "max_attempts", "stalls", "snoozes",
+	"timeout", "batch_id", "args", "error", "history", "tags", "meta",
+	"keep_done", "keep_dead", "keep_cancelled", "forget_args", "created_at", "claimed_at",
+}
+
+// restCols are the others of a whole job.
+var restCols = []string{
+	"state", "queue", "wake_at", "unique_key", "result", "runner", "stuck", "finished_at", "ran",
+}
+
+// ClaimColumns lists the columns that ScanClaims wants, each with its alias'
+// prefix ("j." or "inserted."); replaced ones are expressions of the dialect.
+func ClaimColumns(prefix string, replaced map[string]string) string {
+	return columns(claimCols, prefix, replaced)
+}
+
+func columns(cols []string, prefix string, replaced map[string]string) string {
+	out := make([]string, len(cols))
+	for i, c := range cols {
+		out[i] = prefix + c
+		if expr, ok := replaced[c]; ok {
+			out[i] = expr
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// cells is one row as the driver gave it: no reflection, one pass.
+type cells struct {
+	v    []any
+	dest []any
+}
+
+func newCells(n int) *cells {
+	c := &cells{v: make([]any, n), dest: make([]any, n)}
+	for i := range c.v {
+		c.dest[i] = &c.v[i]
+	}
+	return c
+}
+
+func (c *cells) scan(rows *sql.Rows) error { return rows.Scan(c.dest...) }
+
+func (c *cells) int(i int) int64 {
+	n, _ := c.v[i].(int64) // every driver gives integers so; NULL is 0
+	return n
+}
+
+func (c *cells) text(i int) string {
+	switch v := c.v[i].(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}
+
+func (c *cells) bytes(i int) []byte {
+	switch v := c.v[i].(type) {
+	case string:
+		return []byte(v)
+	case []byte: // a copy already: Scan gave it to an any
+		return v
+	}
+	return nil
+}
+
+// id reads an id: 16 bytes, or the text form that some drivers give.
+func (c *cells) id(i int) (id [16]byte) {
+	switch v := c.v[i].(type) {
+	case []byte:
+		if len(v) == 16 {
+			copy(id[:], v)
+			return id
+		}
+		j, _ := domain.ParseJobID(string(v))
+		return j
+	case string:
+		if len(v) == 16 {
+			copy(id[:], v)
+			return id
+		}
+		j, _ := domain.ParseJobID(v)
+		return j
+	}
+	return id
+}
+
+// common fills what claimCols hold.
+func (c *cells) common(j *domain.Job) {
+	j.ID = c.id(0)
+	j.Kind, j.Tenant = c.text(1), c.text(2)
+	j.Priority, j.RunAt = int(c.int(3)), fromMoment(c.int(4))
+	j.Attempts, j.MaxAttempts = int(c.int(5)), int(c.int(6))
+	j.Stalls, j.Snoozes = int(c.int(7)), int(c.int(8))
+	j.Timeout, j.Batch = span(c.int(9)), c.id(10)
+	j.Args, j.Error, j.History = c.bytes(11), c.text(12), domain.History(c.text(13))
+	j.Tags, j.Meta = decodeTags(c.text(14)), nil
+	if meta := c.bytes(15); len(meta) > 0 {
+		j.Meta = meta
+	}
+	j.Keep = domain.Retention{Done: keepSpan(c.int(16)), Dead: keepSpan(c.int(17)), Cancelled: keepSpan(c.int(18))}
+	forget := c.int(19)
+	j.ForgetArgs, j.Forgotten = forget > 0, forget == forgotten
+	j.CreatedAt, j.ClaimedAt = fromMoment(c.int(20)), fromMoment(c.int(21))
+}
+
+// forgotten is forget_args of a row whose args were dropped.
+const forgotten = 2
+
+// ScanClaims reads claimed rows in the order of ClaimColumns and closes them.
+func ScanClaims(rows *sql.Rows, r driven.ClaimRequest) ([]driven.Claimed, error) {
+	var out []driven.Claimed
+	c := newCells(len(claimCols))
+	err := Drain(rows, func(rows *sql.Rows) error {
+		if err := c.scan(rows); err != nil {
+			return err
+		}
+		if out == nil {
+			out = make([]driven.Claimed, 0, min(r.N, 64))
+		}
+		out = append(out, driven.Claimed{Token: r.Token})
+		j := &out[len(out)-1].Job
+		c.common(j)
+		j.State, j.Queue, j.Runner = domain.Running, r.Queue, r.Runner
+		return nil
+	})
+	return out, err
+}
+
+// sortClaims puts claims in their order: priority, due time, id.
+func sortClaims(claims []driven.Claimed) {
+	slices.SortFunc(claims, func(a, b driven.Claimed) int {
+		switch {
+		case a.Job.Priority != b.Job.Priority:
+			return a.Job.Priority - b.Job.Priority
+		case !a.Job.RunAt.Equal(b.Job.RunAt):
+			return a.Job.RunAt.Compare(b.Job.RunAt)
+		}
+		return a.Job.ID.Compare(b.Job.ID)
+	})
+}
+
+// scanJob reads a whole job: claimCols, then restCols.
+func (c *cells) job() domain.Job {
+	var j domain.Job
+	c.common(&j)
+	n := len(claimCols)
+	j.State, j.Queue = domain.State(c.int(n)), c.text(n+1)
+	if j.State == domain.Running {
+		j.LeaseUntil = fromMoment(c.int(n + 2))
+	}
+	j.UniqueKey = c.text(n + 3)
+	if result := c.bytes(n + 4); len(result) > 0 {
+		j.Result = result
+	}
+	j.Runner, j.Stuck = c.text(n+5), c.int(n+6) > 0
+	j.FinishedAt, j.Ran = fromMoment(c.int(n+7)), micros(c.int(n+8))
+	return j
+}
+
+func keepSpan(n int64) time.Duration {
+	if n < 0 {
+		return domain.KeepForever
+	}
+	return span(n)
+}

@@ -1,0 +1,146 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// settleCols are the row source of outcomes.
+var settleCols = []Col{
+	{"id", ColID}, {"token", ColID}, {"state", ColInt}, {"after", ColInt}, {"counts", ColInt},
+	{"snoozed", ColInt}, {"ran", ColInt}, {"keep", ColInt}, {"forget", ColInt},
+	{"result", ColText}, {"error", ColText}, {"history", ColText},
+}
+
+// SettleText is the update of a settle from the row source $2. It is guarded by
+// id and token alone: the token is set exactly while the job runs, and a state
+// beside the id makes planners take the wrong index.
+func SettleText(d *Dialect) string {
+	now := d.Words.Now
+	return d.Forms.Update(Update{
+		Table: d.Table("jobs"), From: d.Words.Rows("$2", settleCols),
+		Where: "j.id = o.id AND j.token = o.token",
+		Set: []Assign{
+			{"state", "o.state"},
+			{"token", "NULL"},
+			{"settled", "o.token"},
+			{"stuck", "0"},
+			{"attempts", "j.attempts + o.counts"},
+			{"stalls", "CASE WHEN o.counts = 1 THEN 0 ELSE j.stalls END"},
+			{"snoozes", "j.snoozes + o.snoozed"},
+			{"run_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after ELSE j.run_at END"},
+			{"wake_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after WHEN o.state = 0 OR o.keep < 0 THEN 0 ELSE " + now + " + o.keep END"},
+			{"finished_at", "CASE WHEN o.state > 3 THEN " + now + " ELSE 0 END"},
+			{"unique_lock", "CASE WHEN o.state > 3 THEN NULL ELSE j.unique_lock END"},
+			{"ran", "o.ran"},
+			{"args", "CASE WHEN o.forget = 1 THEN '' ELSE j.args END"},
+			{"forget_args", "CASE WHEN o.forget = 1 THEN 2 ELSE j.forget_args END"},
+			{"result", "o.result"},
+			{"error", "o.error"},
+			{"history", "o.history"},
+		},
+	})
+}
+
+// Legal says whether an outcome is one that a claim may have.
+func legal(o *driven.Outcome) bool { return domain.CanMove(domain.ActSettle, domain.Running, o.To) }
+
+func outcomeRows(outcomes []driven.Outcome) string {
+	var a Array
+	for i := range outcomes {
+		o := &outcomes[i]
+		done := o.To == domain.Done
+		text, result := o.Error, ""
+		if done {
+			text, result = "", string(o.Result)
+		}
+		a.Row().ID(o.Ticket.ID).ID(o.Ticket.Token).Int(int64(o.To)).Int(ms(o.After)).Int(bit(o.Counts)).
+			Int(bit(o.Snoozed)).Int(o.Ran.Microseconds()).Int(keepMS(o.Keep)).Int(bit(done && o.ForgetArgs)).
+			Text(result).Text(text).Text(string(o.History))
+	}
+	return a.String()
+}
+
+func ticketRows(tickets []domain.Ticket) string {
+	var a Array
+	for _, t := range tickets {
+		a.Row().ID(t.ID).ID(t.Token)
+	}
+	return a.String()
+}
+
+// Settle writes the outcomes in batches, each one transaction. A batch that is
+// refused for its data is halved until the bad one stands alone; that one is
+// Dropped and its claim is left to its lease. So is one that no claim may have.
+func (s *Store) Settle(ctx context.Context, all []driven.Outcome) (driven.Settled, error) {
+	var res driven.Settled
+	fit := make([]driven.Outcome, 0, len(all))
+	for i := range all {
+		if legal(&all[i]) {
+			fit = append(fit, all[i])
+		} else {
+			res.Dropped = append(res.Dropped, all[i].Ticket.ID)
+		}
+	}
+	size := func(o *driven.Outcome) int { return 200 + len(o.Result) + len(o.Error) + len(o.History) }
+	for _, batch := range chunks(fit, s.d.Chunk, size) {
+		err := halve(batch, s.refused, func(part []driven.Outcome) error {
+			dropped, err := s.settle(ctx, part)
+			res.Dropped = append(res.Dropped, dropped...)
+			return err
+		}, func(bad driven.Outcome) { res.Dropped = append(res.Dropped, bad.Ticket.ID) })
+		if err != nil {
+			return res, err
+		}
+	}
+	return res, nil
+}
+
+// settle is one transaction. What the update did not find is looked up: a row
+// that says it was settled by our token was, by an earlier try of this call.
+func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
+	err = s.write(ctx, "settle", func(ctx context.Context, c Conn) error {
+		n, err := s.settleRows(ctx, c, batch)
+		if err != nil || n == len(batch) {
+			return err
+		}
+		tickets := make([]domain.Ticket, len(batch))
+		for i := range batch {
+			tickets[i] = batch[i].Ticket
+		}
+		dropped, err = s.unmatched(ctx, c, s.t.settled, tickets)
+		return err
+	})
+	return dropped, err
+}
+
+func (s *Store) settleRows(ctx context.Context, c Conn, batch []driven.Outcome) (int, error) {
+	if s.d.Hot.Settle != nil {
+		return s.d.Hot.Settle(ctx, c, s.now(), batch)
+	}
+	return s.exec(ctx, c, s.t.settle, s.now(), outcomeRows(batch))
+}
+
+// unmatched gives the tickets that a look does not find, in their order.
+func (s *Store) unmatched(ctx context.Context, c Conn, look Stmt, tickets []domain.Ticket) ([]domain.JobID, error) {
+	found := make(map[domain.JobID]bool, len(tickets))
+	cell := newCells(1)
+	err := s.each(ctx, c, look, []any{nil, ticketRows(tickets)}, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		found[cell.id(0)] = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var missing []domain.JobID
+	for _, t := range tickets {
+		if !found[t.ID] {
+			missing = append(missing, t.ID)
+		}
+	}
+	return missing, nil
+}

@@ -1,0 +1,102 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
+	"github.com/rowlock/rowlock/adapters/driven/system"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open gives a migrated store on a file of the test's own.
+func open(t testing.TB, cfg sqlitestore.Config) driven.Backend {
+	t.Helper()
+	if cfg.Path == "" {
+		cfg.Path = filepath.Join(t.TempDir(), "jobs.db")
+	}
+	b, err := sqlitestore.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
+		t.Fatal(err, errors.Unwrap(err))
+	}
+	return b
+}
+
+var ids = system.IDs()
+
+// jobs makes n plain jobs.
+func jobs(n int, kind string) []domain.NewJob {
+	out := make([]domain.NewJob, n)
+	for i := range out {
+		out[i] = domain.NewJob{ID: ids.NewJobID(), Kind: kind, Queue: "default", Args: fmt.Appendf(nil, `{"n":%d}`, i)}
+	}
+	return out
+}
+
+func insert(t testing.TB, b driven.Backend, jobs []domain.NewJob) {
+	t.Helper()
+	if _, err := b.Store.Insert(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func claim(t testing.TB, b driven.Backend, n int, kinds ...string) driven.Claims {
+	t.Helper()
+	got, err := b.Store.Claim(t.Context(), driven.ClaimRequest{
+		Token: ids.NewToken(), Runner: "r", Lease: time.Minute, Queue: "default", Kinds: kinds, N: n,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestLife(t *testing.T) {
+	b := open(t, sqlitestore.Config{})
+	in := jobs(10, "k")
+	insert(t, b, in)
+	got := claim(t, b, 4, "other", "k")
+	if len(got.Jobs) != 4 || got.Jobs[0].Job.ID != in[0].ID || string(got.Jobs[3].Job.Args) != `{"n":3}` {
+		t.Fatalf("claimed %+v", got)
+	}
+	var outs []driven.Outcome
+	for _, c := range got.Jobs {
+		outs = append(outs, driven.Outcome{Ticket: c.Ticket(), To: domain.Done, Counts: true, Keep: time.Hour, Ran: time.Millisecond})
+	}
+	outs[3].To, outs[3].Error, outs[3].After = domain.Scheduled, "broken \"quote\" \n", time.Hour
+	for range 2 {
+		res, err := b.Store.Settle(context.Background(), outs)
+		if err != nil || len(res.Dropped) > 0 {
+			t.Fatal(res, err)
+		}
+	}
+	j, err := b.Store.Job(t.Context(), in[3].ID, "")
+	if err != nil || j.State != domain.Scheduled || j.Attempts != 1 || j.Error != outs[3].Error {
+		t.Fatalf("%+v %v", j, err)
+	}
+	st, err := b.Store.Stats(t.Context(), "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := domain.Tally{Due: 6, Scheduled: 1, Done: 3}
+	if len(st.Lines) != 1 || st.Lines[0].Tally != want || !st.Exact {
+		t.Fatalf("%+v", st)
+	}
+}

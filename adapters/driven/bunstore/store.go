@@ -1,0 +1,135 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Store is driven.Store over a dialect and an engine.
+type Store struct {
+	d   Dialect
+	e   Engine
+	now func() any
+	t   texts
+}
+
+var _ driven.Store = (*Store)(nil)
+
+// New makes the store. now is the tests' clock, nil for the database's own.
+func New(d Dialect, e Engine, now func() time.Time) *Store {
+	s := &Store{d: d, e: e, now: func() any { return nil }}
+	if now != nil {
+		s.now = func() any { return now().UnixMilli() }
+	}
+	s.t = newTexts(&s.d)
+	return s
+}
+
+// Backend is the store with its capabilities.
+func (s *Store) Backend() driven.Backend {
+	return driven.Backend{
+		Name: s.d.Name, Limits: driven.Limits{AtomicBulk: true},
+		Store: s, Tx: s, Schema: s.Migrator(), Close: s.e.Close,
+	}
+}
+
+// write runs work in a transaction.
+func (s *Store) write(ctx context.Context, op string, w Work) error {
+	return s.fault(ctx, op, s.e.Write(ctx, w))
+}
+
+// one runs work of which one statement at most writes.
+func (s *Store) one(ctx context.Context, op string, w Work) error {
+	return s.fault(ctx, op, s.e.One(ctx, w))
+}
+
+// read runs work that writes nothing.
+func (s *Store) read(ctx context.Context, op string, w Work) error {
+	return s.fault(ctx, op, s.e.Read(ctx, w))
+}
+
+// exec runs a statement and says how many rows it touched. Drivers differ in
+// whether a row that was set to what it held counts: a short count is a reason
+// to look, never a verdict.
+func (s *Store) exec(ctx context.Context, c Conn, st Stmt, values ...any) (int, error) {
+	res, err := c.ExecContext(ctx, st.Text, st.Args(values...)...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// each runs a query and hands over every row.
+func (s *Store) each(ctx context.Context, c Conn, st Stmt, values []any, row func(*sql.Rows) error) error {
+	rows, err := c.QueryContext(ctx, st.Text, st.Args(values...)...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, row)
+}
+
+// Drain hands over every row and closes them, whatever happens.
+func Drain(rows *sql.Rows, row func(*sql.Rows) error) error {
+	defer func() { _ = rows.Close() }() // a failed close is in Err
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// fault gives an error its code. The driver's text stays inside, unseen: it may hold arguments.
+func (s *Store) fault(ctx context.Context, op string, err error) error {
+	return s.faultOf(ctx, op, err, true)
+}
+
+// faultOf is fault; inside a transaction of the host's nothing more is asked,
+// since its pool may have one connection only.
+func (s *Store) faultOf(ctx context.Context, op string, err error, ask bool) error {
+	if err == nil {
+		return nil
+	}
+	var known *domain.Fault
+	if errors.As(err, &known) {
+		return err
+	}
+	code, hint := s.d.Codes.Of(err)
+	if code == domain.Internal && ask && s.bare(ctx) {
+		code, hint = domain.Unsupported, "the tables are not there: run `rowlock migrate up`"
+	}
+	return &domain.Fault{Code: code, Op: op, Hint: hint, Err: err}
+}
+
+// bare asks the schema whether the table of jobs is missing.
+func (s *Store) bare(ctx context.Context) bool {
+	there := false
+	err := s.e.Read(ctx, func(ctx context.Context, c Conn) (err error) {
+		there, err = s.hasTable(ctx, c, s.d.Prefix+"jobs")
+		return err
+	})
+	return err == nil && !there
+}
+
+func (s *Store) hasTable(ctx context.Context, c Conn, name string) (there bool, err error) {
+	err = s.each(ctx, c, s.t.hasTable, []any{name}, func(*sql.Rows) error {
+		there = true
+		return nil
+	})
+	return there, err
+}
+
+// Check asks the database for anything at all, in a transaction that may write:
+// it opens the file or reaches the server.
+func (s *Store) Check(ctx context.Context) error {
+	return s.write(ctx, "open", func(ctx context.Context, c Conn) error {
+		_, err := s.hasTable(ctx, c, s.d.Prefix+"jobs")
+		return err
+	})
+}

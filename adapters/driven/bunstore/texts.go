@@ -1,0 +1,54 @@
+package bunstore
+
+// texts are the shared statements of one dialect, compiled once. States are
+// literals: a partial index is not used by a parameter. $1 is the test's clock.
+type texts struct {
+	hasTable Stmt
+	holders  Stmt // who has one of the ids or locks of $2
+	promoteFind,
+	promoteSet Stmt
+	next    Stmt // how long until time makes a row ready
+	settle  Stmt
+	settled Stmt // which of the tickets $2 were settled by their token
+	renew   Stmt
+	held    Stmt // which of the tickets $2 still hold
+	expired Stmt // claims whose lease ran out, but runner $2's, at most $3
+	putBack Stmt
+	delete  Stmt      // the rows of $2
+	prune   [2][]Stmt // by state; then those of one tenant
+	edit    editTexts
+	runners runnerTexts
+	find    findTexts
+}
+
+func newTexts(d *Dialect) texts {
+	c := func(text string) Stmt { return d.Marks.Compile(text) }
+	return texts{
+		hasTable:    c(d.Words.HasTable),
+		holders:     c(holdersText(d)),
+		promoteFind: c(promoteFindText(d)),
+		promoteSet:  c(promoteSetText(d)),
+		next:        c(nextText(d)),
+		settle:      c(SettleText(d)),
+		settled:     c(ticketsText(d, "j.settled = o.token")),
+		renew:       c(RenewText(d)),
+		held:        c(ticketsText(d, "j.token = o.token")),
+		expired:     c(ExpiredText(d)),
+		putBack:     c(PutBackText(d)),
+		delete:      c(deleteText(d)),
+		prune:       pruneTexts(d),
+		edit:        newEditTexts(d),
+		runners:     newRunnerTexts(d),
+		find:        newFindTexts(d),
+	}
+}
+
+// ticketCols are the row source of tickets.
+var ticketCols = []Col{{"id", ColID}, {"token", ColID}}
+
+func ticketsText(d *Dialect, match string) string {
+	return d.Forms.Select(Select{
+		Columns: "j.id", From: d.Table("jobs"), Join: d.Words.Rows("$2", ticketCols),
+		Where: "j.id = o.id AND " + match,
+	})
+}

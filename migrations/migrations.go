@@ -1,0 +1,26 @@
+// Package migrations holds the steps of every database's schema as files: the
+// same numbers in each, NNNN_name.up.sql and NNNN_name.down.sql.
+//
+// It imports nothing of Rowlock's and must not know who applies a step. How a
+// file is cut into statements is written in adapters/driven/bunstore/steps.go.
+package migrations
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed sqlite/*.sql
+var sqliteFiles embed.FS
+
+// SQLite are the steps for SQLite.
+func SQLite() fs.FS { return sub(sqliteFiles, "sqlite") }
+
+// sub is a folder of embedded files, which is there or the build fails.
+func sub(files embed.FS, folder string) fs.FS {
+	in, err := fs.Sub(files, folder)
+	if err != nil {
+		return files
+	}
+	return in
+}
