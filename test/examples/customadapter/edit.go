@@ -1,0 +1,108 @@
+package customadapter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// edit asks one function about each job and writes what it changed unless it refused.
+func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, change func(*tx, *record) error) (answers []domain.Edited, err error) {
+	err = s.do(ctx, op, func(t *tx) error {
+		for _, id := range req.IDs {
+			r, err := t.get(op, id, req.Tenant)
+			if err == nil {
+				err = change(t, &r)
+			}
+			if err == nil {
+				t.put(r)
+			}
+			answers = append(answers, domain.Edited{ID: id, Err: err})
+		}
+		return nil
+	})
+	return answers, err
+}
+
+func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	const op = "retry"
+	return s.edit(ctx, op, req, func(t *tx, r *record) error {
+		if !domain.CanMove(domain.ActRetry, r.State, domain.Ready) {
+			return refused(op, r)
+		}
+		if r.Forgotten {
+			return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: "its args were forgotten when it was done"}
+		}
+		if r.UniqueKey != "" {
+			r.Lock = domain.UniqueLock(r.Tenant, r.UniqueKey)
+			if holder, ok := t.locks[r.Lock]; ok && holder != r.ID {
+				return clash(op, holder)
+			}
+		}
+		r.Attempts, r.Stalls, r.Result, r.FinishedAt, r.Expires = 0, 0, nil, time.Time{}, time.Time{}
+		t.dueAt(r, req.Due)
+		return nil
+	})
+}
+
+func (s *store) Cancel(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	const op = "cancel"
+	return s.edit(ctx, op, req, func(t *tx, r *record) error {
+		if r.State == domain.Cancelled {
+			return nil
+		}
+		if !domain.CanMove(domain.ActCancel, r.State, domain.Cancelled) {
+			return refused(op, r)
+		}
+		t.end(r, domain.Cancelled, r.Keep.For(domain.Cancelled, domain.Retention{Cancelled: req.Keep}))
+		return nil
+	})
+}
+
+func (s *store) Delete(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	const op = "delete"
+	return s.edit(ctx, op, req, func(_ *tx, r *record) error {
+		if r.State == domain.Running {
+			return refused(op, r)
+		}
+		r.Gone = true
+		return nil
+	})
+}
+
+func (s *store) Reschedule(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	const op = "reschedule"
+	return s.edit(ctx, op, req, func(t *tx, r *record) error {
+		if !domain.CanMove(domain.ActReschedule, r.State, domain.Scheduled) {
+			return refused(op, r)
+		}
+		t.dueAt(r, req.Due)
+		return nil
+	})
+}
+
+// get finds a job; another tenant's is as good as none.
+func (t *tx) get(op string, id domain.JobID, tenant string) (record, error) {
+	r, ok := t.jobs[id]
+	if !ok || (tenant != "" && r.Tenant != tenant) {
+		return record{}, &domain.Fault{Code: domain.NotFound, Op: op, Subject: id.String(), Hint: "there is no such job"}
+	}
+	return r, nil
+}
+
+// clash is the answer where another job holds the unique key.
+func clash(op string, holder domain.JobID) error {
+	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: holder.String(), Hint: "this job holds the unique key"}
+}
+
+// refused is the answer where the job's state forbids it.
+func refused(op string, r *record) error {
+	hint := fmt.Sprintf("it is %v", r.State)
+	if r.State == domain.Running {
+		hint = fmt.Sprintf("runner %q works on it", r.Runner)
+	}
+	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: hint}
+}

@@ -1,0 +1,68 @@
+package customadapter
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// cut is a moment as it is stored: UTC, whole milliseconds, never rounded up.
+func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// in is the store's now + d.
+func (t *tx) in(d time.Duration) time.Time { return cut(t.now.Add(d)) }
+
+// dueAt makes a record due as asked: ready if that is now.
+func (t *tx) dueAt(r *record, due domain.Due) {
+	r.RunAt, r.State = t.in(due.After), domain.Ready
+	if !due.At.IsZero() {
+		r.RunAt = cut(due.At)
+	}
+	if r.RunAt.After(t.now) {
+		r.State = domain.Scheduled
+	}
+}
+
+// end makes a record terminal. Its unique key frees with this very write.
+func (t *tx) end(r *record, state domain.State, keep time.Duration) {
+	release(r)
+	r.State, r.FinishedAt, r.Lock, r.Expires = state, t.now, "", time.Time{}
+	if keep >= 0 {
+		r.Expires = t.in(keep)
+	}
+}
+
+// release ends the claim.
+func release(r *record) {
+	r.Token, r.Runner, r.LeaseUntil, r.Stuck = domain.Token{}, "", time.Time{}, false
+}
+
+// pick copies out the records that are wanted, in an order.
+func (t *tx) pick(want func(*record) bool, order func(a, b record) int) []record {
+	var picked []record
+	for _, r := range t.jobs {
+		if want(&r) {
+			picked = append(picked, r)
+		}
+	}
+	slices.SortFunc(picked, order)
+	return picked
+}
+
+// byTurn is the order of claims.
+func byTurn(a, b record) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), a.ID.Compare(b.ID))
+}
+
+func byAge(a, b record) int { return a.ID.Compare(b.ID) }
+
+func newestFirst(a, b record) int { return b.ID.Compare(a.ID) }
+
+// copyOf gives a job out, so that no caller shares memory with the store.
+func copyOf(j domain.Job) domain.Job {
+	j.Args, j.Result, j.Meta = slices.Clone(j.Args), slices.Clone(j.Result), slices.Clone(j.Meta)
+	j.Tags = slices.Clone(j.Tags)
+	return j
+}

@@ -1,0 +1,155 @@
+package customadapter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Insert writes what is new and answers with the holder for what is not.
+func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (answers []driven.Inserted, err error) {
+	const op = "insert"
+	err = s.do(ctx, op, func(t *tx) error {
+		for i := range jobs {
+			r := t.newRecord(&jobs[i])
+			holder, keyed := t.locks[r.Lock]
+			switch _, known := t.jobs[r.ID]; {
+			case known:
+				answers = append(answers, driven.Inserted{ID: r.ID, Result: domain.Existing})
+			case keyed && jobs[i].Unique.OnConflict == domain.Error:
+				return clash(op, holder)
+			case keyed:
+				answers = append(answers, driven.Inserted{ID: holder, Result: domain.Existing})
+			default:
+				t.put(r)
+				answers = append(answers, driven.Inserted{ID: r.ID})
+			}
+		}
+		return nil
+	})
+	return answers, err
+}
+
+func (t *tx) newRecord(n *domain.NewJob) record {
+	r := record{Job: copyOf(domain.Job{
+		ID: n.ID, Kind: n.Kind, Queue: n.Queue, Tenant: n.Tenant, Priority: n.Priority, MaxAttempts: n.MaxAttempts,
+		Timeout: n.Timeout, Args: n.Args, Tags: n.Tags, Meta: n.Meta, Keep: n.Keep, ForgetArgs: n.ForgetArgs, CreatedAt: t.now,
+	})}
+	if n.Unique != nil {
+		r.UniqueKey = n.Unique.Key
+		r.Lock = domain.UniqueLock(n.Tenant, n.Unique.Key)
+	}
+	t.dueAt(&r, n.Due)
+	return r
+}
+
+// Claim first makes ready what time has made due, then takes the first ones.
+func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driven.Claims, err error) {
+	err = s.do(ctx, "claim", func(t *tx) error {
+		claims.Next = driven.NoNext
+		for _, r := range t.pick(func(r *record) bool { return r.State == domain.Scheduled }, byAge) {
+			if wait := r.RunAt.Sub(t.now); wait > 0 {
+				claims.Next = min(claims.Next, wait)
+				continue
+			}
+			r.State = domain.Ready
+			t.put(r)
+		}
+		due := t.pick(func(r *record) bool {
+			return r.State == domain.Ready && r.Queue == req.Queue && slices.Contains(req.Kinds, r.Kind)
+		}, byTurn)
+		n := min(max(req.N, 0), len(due))
+		for _, r := range due[:n] {
+			r.State, r.Token, r.Runner, r.ClaimedAt, r.LeaseUntil = domain.Running, req.Token, req.Runner, t.now, t.in(req.Lease)
+			t.put(r)
+			claims.Jobs = append(claims.Jobs, driven.Claimed{Token: r.Token, Job: copyOf(r.Job)})
+		}
+		claims.More = n > 0 && n < len(due)
+		return nil
+	})
+	return claims, err
+}
+
+// Queues may not walk jobs in a store for many of them; see the package's doc.
+func (s *store) Queues(ctx context.Context, after string, limit int) (names []string, err error) {
+	err = s.do(ctx, "list queues", func(t *tx) error {
+		for _, r := range t.jobs {
+			if r.Queue > after && (r.State == domain.Ready || r.State == domain.Scheduled) {
+				names = append(names, r.Queue)
+			}
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
+		names = names[:min(limit, len(names))]
+		return nil
+	})
+	return names, err
+}
+
+// Settle writes each outcome whose ticket holds its job.
+func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
+	err = s.do(ctx, "settle", func(t *tx) error {
+		for i := range outcomes {
+			o := &outcomes[i]
+			r, held := t.held(o.Ticket)
+			if held && domain.CanMove(domain.ActSettle, r.State, o.To) {
+				t.settle(&r, o)
+				t.put(r)
+			} else if r.Settled.IsZero() || r.Settled != o.Ticket.Token {
+				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
+			}
+		}
+		return nil
+	})
+	return answer, err
+}
+
+// held gives the record and whether the ticket is its claim's.
+func (t *tx) held(ticket domain.Ticket) (record, bool) {
+	r, ok := t.jobs[ticket.ID]
+	return r, ok && r.State == domain.Running && r.Token == ticket.Token
+}
+
+func (t *tx) settle(r *record, o *driven.Outcome) {
+	r.Settled, r.Error, r.History, r.Ran = r.Token, o.Error, o.History, o.Ran
+	if o.Counts {
+		r.Attempts, r.Stalls = r.Attempts+1, 0
+	}
+	if o.Snoozed {
+		r.Snoozes++
+	}
+	if o.To == domain.Done {
+		r.Error, r.Result = "", slices.Clone(o.Result)
+		if o.ForgetArgs {
+			r.Args, r.Forgotten = nil, true
+		}
+	}
+	if o.To.Terminal() {
+		t.end(r, o.To, o.Keep)
+		return
+	}
+	release(r)
+	r.State = o.To
+	if o.To == domain.Scheduled {
+		r.RunAt = t.in(o.After)
+	}
+}
+
+// Renew does not ask whether the lease ran out: who holds the job may keep it.
+func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (answer driven.Renewed, err error) {
+	err = s.do(ctx, "renew", func(t *tx) error {
+		for _, ticket := range req.Tickets {
+			r, held := t.held(ticket.Ticket)
+			if !held {
+				answer.Lost = append(answer.Lost, ticket.Ticket.ID)
+				continue
+			}
+			r.LeaseUntil, r.Stuck = t.in(req.Lease), ticket.Stuck
+			t.put(r)
+		}
+		return nil
+	})
+	return answer, err
+}
