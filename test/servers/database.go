@@ -59,7 +59,7 @@ func (p product) remove(t testing.TB, admin, name string) {
 	defer cancel()
 	var err error
 	for _, statement := range p.drop {
-		err = exec(ctx, admin, fmt.Sprintf(statement, name))
+		err = execAll(ctx, admin, fmt.Sprintf(statement, name))
 	}
 	if err != nil {
 		t.Errorf("the test's database %s cannot be dropped, is something of it still open? %v", name, err)

@@ -24,12 +24,12 @@ func Open(t testing.TB, dsn string) *sql.DB {
 // Exec runs statements one after the other on a connection of their own.
 func Exec(t testing.TB, dsn string, statements ...string) {
 	t.Helper()
-	if err := exec(t.Context(), dsn, statements...); err != nil {
+	if err := execAll(t.Context(), dsn, statements...); err != nil {
 		t.Fatalf("%v", err)
 	}
 }
 
-func exec(ctx context.Context, dsn string, statements ...string) error {
+func execAll(ctx context.Context, dsn string, statements ...string) error {
 	db, err := sql.Open(driver(dsn), driverDSN(dsn))
 	if err != nil {
 		return err

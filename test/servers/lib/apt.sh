@@ -46,6 +46,7 @@ apt_config() { # STATE: prints it; nothing counts as installed
 		APT::Architectures { "$(dpkg --print-architecture)"; };
 		APT::Install-Recommends "false";
 		APT::Sandbox::User "root";
+		APT::Update::Error-Mode "any";
 		Acquire::Languages "none";
 		Acquire::Retries "3";
 		Acquire::Check-Valid-Until "false";

@@ -117,10 +117,12 @@ finish() {
 	trap - EXIT INT TERM HUP
 	rm -rf "$DIR"/apt-*
 	[ "$1" != 0 ] || exit 0
-	for name in "${!JOB[@]}"; do
-		[ "${JOB[$name]}" = ended ] || kill -- "-${JOB[$name]}" 2>/dev/null || true
-	done
-	wait
+	{
+		for name in "${!JOB[@]}"; do
+			[ "${JOB[$name]}" = ended ] || kill -KILL -- "-${JOB[$name]}" || true
+		done
+		wait
+	} 2>/dev/null
 	"$LIB/../down" "$DIR" >&2 || true
 	exit "$1"
 }

@@ -31,8 +31,7 @@ start_container() { # NAME
 container() {
 	local name=$1 inner=$2 id tries=0
 	shift 2
-	id=$(docker run -d --tmpfs /tmp -p "127.0.0.1::$inner" "$@")
-	echo "$id" >"$DIR/container/$name"
+	id=$(docker run -d --cidfile "$DIR/container/$name" -p "127.0.0.1::$inner" "$@")
 	until docker exec "$id" bash -c "exec 3<>/dev/tcp/\$(hostname -i | cut -d' ' -f1)/$inner" 2>/dev/null; do
 		if [ $((tries += 1)) -ge 600 ] || [ "$(docker inspect "$id" -f '{{.State.Running}}')" != true ]; then
 			docker logs --tail 20 "$id" >&2

@@ -5,6 +5,7 @@ start_mariadb() {
 	locked apt unpack bookworm mariadb mariadb-server-core
 	locked mariadb template mariadb "$(version_of mariadb mariadb-server-core)" make_mariadb
 	mariadbd_command "$DIR/mariadb/data"
+	COMMAND+=(--innodb-log-file-size=256M)
 	mysql_launch mariadb
 }
 

@@ -13,7 +13,7 @@ mysql_command() {
 	COMMAND=("${AS[@]}" "${LOADER[@]}" "$1/usr/sbin/$2" --no-defaults "--basedir=$1/usr"
 		"--lc-messages-dir=$1/usr/share/mysql" "--character-sets-dir=$1/usr/share/mysql/charsets"
 		"--plugin-dir=$1/usr/lib/mysql/plugin" "--datadir=$3" "--tmpdir=$DIR"
-		--innodb-buffer-pool-size=128M --max-connections=250 --max-allowed-packet=64M --skip-name-resolve)
+		--innodb-buffer-pool-size=256M --max-connections=250 --max-allowed-packet=64M --skip-name-resolve)
 	[ "${ROWLOCK_SERVERS_DURABLE:-0}" = 1 ] || COMMAND+=(--innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=OFF --innodb-flush-method=nosync)
 }
 
@@ -31,6 +31,7 @@ start_mysql() {
 	locked apt unpack sid mysql mysql-server-core
 	locked mysql template mysql "$(version_of mysql mysql-server-core)" make_mysql
 	mysqld_command "$DIR/mysql/data"
+	COMMAND+=(--innodb-redo-log-capacity=256M) # grows with use, unlike the data folder's
 	mysql_launch mysql
 }
 
