@@ -1,0 +1,93 @@
+package backends
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
+	"github.com/rowlock/rowlock/adapters/driven/memstore"
+	"github.com/rowlock/rowlock/adapters/driven/system"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Options is what any DSN may be opened with. A store leaves out what it has no use for.
+type Options struct {
+	TablePrefix string // "" is the store's own default
+	Synchronous string // SQLite: FULL (the default) or NORMAL
+}
+
+// scheme is a line of the table: how a DSN begins, what opens it by the part
+// behind that, and what tells whether nothing was ever made there. Without open
+// the scheme is known and not built yet; without fresh it is never taken as new.
+type scheme struct {
+	name  string
+	open  func(ctx context.Context, rest string, o Options) (driven.Backend, error)
+	fresh func(ctx context.Context, rest string) (bool, error)
+}
+
+func schemes() []scheme {
+	return []scheme{
+		{name: "sqlite:", open: openSQLite, fresh: sqlitestore.Fresh},
+		{name: "memory:", open: openMemory},
+		{name: "postgres:"},
+		{name: "postgresql:"},
+		{name: "mysql:"},
+		{name: "sqlserver:"},
+		{name: "mongodb:"},
+		{name: "mongodb+srv:"},
+	}
+}
+
+// Open opens the store that a DSN names, e.g. "sqlite:app.db" or "memory:". It
+// does not migrate. No part of a DSN but its scheme is ever shown: the rest may
+// hold a password.
+func Open(ctx context.Context, dsn string, o Options) (driven.Backend, error) {
+	s, rest, err := find(dsn)
+	if err != nil {
+		return driven.Backend{}, err
+	}
+	return s.open(ctx, rest, o)
+}
+
+// Fresh says, before Open, whether the DSN names a file that is not there or
+// holds nothing yet: one that nobody minds being migrated.
+func Fresh(ctx context.Context, dsn string) (bool, error) {
+	s, rest, err := find(dsn)
+	if err != nil || s.fresh == nil {
+		return false, err
+	}
+	return s.fresh(ctx, rest)
+}
+
+func find(dsn string) (scheme, string, error) {
+	for _, s := range schemes() {
+		rest, ok := strings.CutPrefix(dsn, s.name)
+		switch {
+		case ok && s.open == nil:
+			return s, "", &domain.Fault{Code: domain.Unsupported, Op: "open store", Subject: s.name, Hint: "this version cannot open it; " + known()}
+		case ok:
+			return s, rest, nil
+		}
+	}
+	return scheme{}, "", &domain.Fault{Code: domain.Invalid, Op: "open store", Hint: "the DSN does not begin with a scheme; " + known()}
+}
+
+// known names the schemes that can be opened.
+func known() string {
+	var names []string
+	for _, s := range schemes() {
+		if s.open != nil {
+			names = append(names, s.name)
+		}
+	}
+	return "a DSN begins with " + strings.Join(names, " or ") + ", e.g. sqlite:app.db"
+}
+
+func openMemory(context.Context, string, Options) (driven.Backend, error) {
+	return memstore.Open(memstore.Config{Now: system.Clock().Now})
+}
+
+func openSQLite(ctx context.Context, path string, o Options) (driven.Backend, error) {
+	return sqlitestore.Open(ctx, sqlitestore.Config{Path: path, TablePrefix: o.TablePrefix, Synchronous: o.Synchronous})
+}
