@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// fields is a new job as its flags or its line in a file name it, in text. Flags
+// and lines have the same names (max_attempts is --max-attempts) and one reading.
+type fields struct {
+	text map[string]string
+	tags []string
+	args []byte // as given, byte by byte
+	meta []byte
+}
+
+// shape is what a field's value looks like.
+type shape uint8
+
+const (
+	unknown shape = iota
+	words
+	number
+	span
+	yesNo
+	list
+	raw
+)
+
+func shapeOf(field string) shape {
+	switch field {
+	case "kind", "queue", "tenant", "unique", "on_conflict", "id", "at":
+		return words
+	case "priority", "max_attempts":
+		return number
+	case "after", "timeout", "keep_done", "keep_dead", "keep_cancelled":
+		return span
+	case "forget_args":
+		return yesNo
+	case "tags":
+		return list
+	case "args", "meta":
+		return raw
+	}
+	return unknown
+}
+
+const knownFields = "kind, args, queue, priority, after, at, unique, on_conflict, max_attempts, timeout, tenant, tags, meta, id, keep_done, keep_dead, keep_cancelled, forget_args"
+
+// over gives the fields with those of base where they name none.
+func (f fields) over(base fields) fields {
+	for name, text := range base.text {
+		if _, own := f.text[name]; !own && !f.excludes(name) {
+			f.text[name] = text
+		}
+	}
+	if f.tags == nil {
+		f.tags = base.tags
+	}
+	if f.meta == nil {
+		f.meta = base.meta
+	}
+	return f
+}
+
+// excludes says whether an own field stands against a default: a due time is a delay or a moment.
+func (f fields) excludes(name string) bool {
+	other := map[string]string{"after": "at", "at": "after"}[name]
+	_, own := f.text[other]
+	return own
+}
+
+// job reads the fields. Its faults name the field as Subject.
+func (f fields) job() (domain.NewJob, error) {
+	j := domain.NewJob{Args: f.args, Tags: f.tags, Meta: json.RawMessage(f.meta)}
+	if j.Args == nil {
+		j.Args = []byte("{}")
+	}
+	names := make([]string, 0, len(f.text))
+	for name := range f.text {
+		names = append(names, name)
+	}
+	slices.Sort(names) // so that of two faults always the same is told
+	for _, name := range names {
+		if err := setField(&j, name, f.text[name]); err != nil {
+			return j, badField(name, err)
+		}
+	}
+	return j, f.policy(&j)
+}
+
+func setField(j *domain.NewJob, name, text string) (err error) {
+	switch name {
+	case "kind":
+		j.Kind = text
+	case "queue":
+		j.Queue = text
+	case "tenant":
+		j.Tenant = text
+	case "id":
+		j.ID, err = domain.ParseJobID(text)
+	case "unique":
+		j.Unique = &domain.Unique{Key: text}
+	case "priority":
+		j.Priority, err = strconv.Atoi(text)
+	case "max_attempts":
+		j.MaxAttempts, err = positive(text)
+	case "at":
+		j.Due.At, err = readMoment(text)
+	case "after":
+		j.Due.After, err = domain.ParseSpan(text)
+	case "timeout":
+		j.Timeout, err = timeout(text)
+	case "keep_done":
+		j.Keep.Done, err = keep(text)
+	case "keep_dead":
+		j.Keep.Dead, err = keep(text)
+	case "keep_cancelled":
+		j.Keep.Cancelled, err = keep(text)
+	case "forget_args":
+		j.ForgetArgs, err = strconv.ParseBool(text)
+	}
+	return err
+}
+
+// policy reads on_conflict, which is nothing without a unique key.
+func (f fields) policy(j *domain.NewJob) error {
+	text, ok := f.text["on_conflict"]
+	switch {
+	case !ok:
+		return nil
+	case j.Unique == nil:
+		return badField("on_conflict", fmt.Errorf("there is no unique key"))
+	case text == "skip":
+		j.Unique.OnConflict = domain.Skip
+	case text == "error":
+		j.Unique.OnConflict = domain.Error
+	default:
+		return badField("on_conflict", fmt.Errorf("give skip or error"))
+	}
+	return nil
+}
+
+// badField is the fault of a field; of a plain error the text must hold no value.
+func badField(name string, err error) error {
+	hint := domain.HintOf(err)
+	if _, ok := err.(*strconv.NumError); ok { //nolint:errorlint // exactly what strconv answers
+		hint = "it must be a whole number"
+		if shapeOf(name) == yesNo {
+			hint = "give true or false"
+		}
+	} else if hint == "" {
+		hint = err.Error()
+	}
+	return &domain.Fault{Code: domain.Invalid, Op: "read job", Subject: name, Hint: hint}
+}
+
+func positive(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = fmt.Errorf("it must be 1 or more")
+	}
+	return n, err
+}
+
+func timeout(text string) (time.Duration, error) {
+	d, err := domain.ParseSpan(text)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("it must be more than 0")
+	}
+	return d, err
+}
+
+// keep reads a retention: a duration, or forever.
+func keep(text string) (time.Duration, error) {
+	if text == "forever" {
+		return domain.KeepForever, nil
+	}
+	d, err := domain.ParseSpan(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf(`give a duration like "7d", or forever`)
+	}
+	return d, nil
+}
+
+// readMoment reads a moment with its zone.
+func readMoment(text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
+	if err != nil {
+		return at, fmt.Errorf("give a moment with its zone, like 2026-01-31T09:00:00Z")
+	}
+	return at, nil
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+const workHelp = `Run jobs until interrupted, then stop gracefully: no new job is taken, running ones get
+--stop-timeout to end, and what they did is recorded. A second signal ends the process at once.
+
+The kinds are http, and with --allow-exec also exec. Jobs of other kinds wait for a
+program that handles them; a warning names them.
+
+With --once: put back what a crashed runner left, run everything that is due, without a
+time limit, and print what became of it. Jobs that wait for a later time, a retry among
+them, are not waited for.`
+
+// work runs jobs.
+func (s *shell) work() *cobra.Command {
+	var once bool
+	var queues []string
+	var prefetch bool
+	w := &WorkSettings{}
+	cmd := &cobra.Command{
+		Use: "work", Short: "Run jobs", Long: workHelp, Args: exactly(0, ""),
+		Example: "  rowlock work --queue web,mail=3 --concurrency 20\n  rowlock work --once --json\n  rowlock work --http-allow-private --lease 10s",
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if w.Queues, err = readQueues(queues, w.Concurrency); err != nil {
+			return err
+		}
+		w.NoPrefetch = !prefetch
+		s.settings.Work = w
+		return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
+			if once {
+				return s.workOnce(ctx, app)
+			}
+			return s.workOn(ctx, app)
+		})
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&once, "once", false, "run what is due and end")
+	flags.StringSliceVar(&queues, "queue", nil, "work these queues alone, each with its own workers: `a,b=3`")
+	flags.IntVar(&w.Concurrency, "concurrency", 10, "how many `workers` run jobs")
+	flags.DurationVar(&w.Lease, "lease", time.Minute, "how long a job of a runner that vanished is believed to run")
+	flags.DurationVar(&w.Poll, "poll", time.Second, "the longest wait before looking for jobs")
+	flags.DurationVar(&w.Upkeep, "upkeep", 0, "how often crashed runners' jobs are looked for (default: 30s, or half the lease)")
+	flags.DurationVar(&w.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on at the end")
+	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
+	flags.BoolVar(&w.AllowExec, "allow-exec", false, "handle the kind exec: whoever can enqueue can run commands here")
+	flags.BoolVar(&w.HTTPAllowPrivate, "http-allow-private", false, "let the kind http reach private and local addresses")
+	return cmd
+}
+
+// readQueues reads "web" and "mail=3"; a queue without a number has all workers.
+func readQueues(list []string, workers int) (map[string]int, error) {
+	queues := make(map[string]int, len(list))
+	for _, item := range list {
+		name, n := strings.TrimSpace(item), workers
+		if at := strings.LastIndexByte(name, '='); at >= 0 {
+			var err error
+			if n, err = strconv.Atoi(name[at+1:]); err != nil || n < 1 {
+				return nil, invalid("read flags", "--queue", "give queues like web or mail=3, with 1 worker or more")
+			}
+			name = name[:at]
+		}
+		if err := domain.ValidateName("queue", name, domain.MaxQueue); err != nil {
+			return nil, err
+		}
+		queues[name] = n
+	}
+	return queues, nil
+}
+
+// workOn runs until the context ends, which is no failure.
+func (s *shell) workOn(ctx context.Context, app *App) error {
+	watched, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		s.warnNowAndThen(watched, app)
+	}()
+	err := app.Worker.Work(ctx)
+	cancel()
+	<-watching
+	if err != nil && (ctx.Err() == nil || domain.CodeOf(err) != domain.Canceled) {
+		return err
+	}
+	doc := struct {
+		Stopped bool `json:"stopped"`
+	}{true}
+	return s.answer(doc, textOf("stopped"))
+}
+
+// warnNowAndThen names each kind once that nobody handles while its jobs are due.
+func (s *shell) warnNowAndThen(ctx context.Context, app *App) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	var known []string
+	for {
+		waiting := foreignKinds(ctx, app)
+		fresh := slices.DeleteFunc(slices.Clone(waiting), func(kind string) bool { return slices.Contains(known, kind) })
+		s.warnOf(fresh)
+		known = append(known, fresh...)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// foreignKinds lists kinds with due jobs that this program does not handle and,
+// as far as is known, no other.
+func foreignKinds(ctx context.Context, app *App) []string {
+	stats, err := app.Inspector.Stats(ctx)
+	if err != nil { // a warning less; the work itself tells of a store that fails
+		return nil
+	}
+	return slices.DeleteFunc(stats.Unhandled, func(kind string) bool { return slices.Contains(app.Kinds, kind) })
+}
+
+func (s *shell) warnOf(kinds []string) {
+	if len(kinds) > 0 {
+		s.say("jobs are due that no runner handles, and wait: %s", strings.Join(kinds, ", "))
+	}
+}
+
+type onceView struct {
+	Completed int      `json:"completed"`
+	Retried   int      `json:"retried"`
+	Snoozed   int      `json:"snoozed"`
+	Dead      int      `json:"dead"`
+	Cancelled int      `json:"cancelled"`
+	Recovered int      `json:"recovered"` // claims of crashed runners that were put back before
+	Unhandled []string `json:"unhandled"` // kinds whose due jobs nobody handles
+}
+
+func (s *shell) workOnce(ctx context.Context, app *App) error {
+	recovered, err := app.Sweeper.Sweep(ctx)
+	if err != nil {
+		return err
+	}
+	m := s.meter("jobs", 0)
+	got, err := app.Worker.Drain(ctx, driving.DrainOptions{Progress: func(d driving.Drained) {
+		m.set(int64(d.Completed + d.Retried + d.Snoozed + d.Dead + d.Cancelled))
+	}})
+	m.end()
+	v := onceView{got.Completed, got.Retried, got.Snoozed, got.Dead, got.Cancelled, recovered, []string{}}
+	if err == nil {
+		v.Unhandled = append(v.Unhandled, foreignKinds(ctx, app)...)
+	}
+	s.warnOf(v.Unhandled)
+	if answerErr := s.answer(v, v.printed); answerErr != nil {
+		return answerErr
+	}
+	if err != nil {
+		return &told{code: domain.CodeOf(err), line: err.Error()}
+	}
+	return nil
+}
+
+func (v onceView) printed(w io.Writer) error {
+	return line(w, "completed %d, retried %d, snoozed %d, dead %d, cancelled %d, recovered %d",
+		v.Completed, v.Retried, v.Snoozed, v.Dead, v.Cancelled, v.Recovered)
+}
