@@ -445,12 +445,11 @@ func (c *C) pass(d time.Duration) {
 		return
 	}
 	const slack = 20 * time.Millisecond // the store's clock need not run exactly as ours
-	select {
-	case <-time.After(d + slack):
-	case <-c.Context().Done():
-		c.Fatal("the test ended while a lease ran out")
-	}
+	wait(d + slack)
 }
+
+// wait is for what only real time can do: it is never the wait for a condition.
+func wait(d time.Duration) { <-time.After(d) }
 
 // now is the store's own time, as a row that it writes shows it.
 func (c *C) now() time.Time {
@@ -547,7 +546,6 @@ func uncontended(act func() error) error {
 		if domain.CodeOf(err) != domain.Contended || try == 100 {
 			return err
 		}
-		timer := time.NewTimer(time.Duration(try+1) * time.Millisecond)
-		<-timer.C
+		wait(time.Duration(try+1) * time.Millisecond)
 	}
 }

@@ -29,6 +29,10 @@ type Harness struct {
 	// the returned function gives one more handle on it. Required where
 	// Backend.Schema is set.
 	Bare func(t testing.TB) func() driven.Backend
+
+	// Faults breaks the store below the adapter. With it the faults category
+	// runs; every adapter that can be broken should be.
+	Faults Faults
 }
 
 // HostTx is an open transaction of the host's: the handle that the application

@@ -128,9 +128,11 @@ func categories() []category {
 		{name: "tenancy", cases: tenancyCases()},
 		{name: "bulk", cases: bulkCases()},
 		{name: "concurrency", cases: concurrencyCases()},
+		{name: "model", cases: modelCases()},
 		{name: "hosttx", cases: hosttxCases(), optional: hosttxOptional},
 		{name: "migrate", cases: migrateCases(), optional: migrateOptional},
 		{name: "notify", cases: notifyCases(), optional: notifyOptional},
+		{name: "faults", cases: faultsCases(), optional: faultsOptional},
 	}
 }
 

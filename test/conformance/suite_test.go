@@ -8,8 +8,8 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// reference is the store by which the suite is judged.
-func reference(t testing.TB) Harness {
+// memory is the store by which the suite is judged.
+func memory(t testing.TB) Harness {
 	clock := NewClock()
 	b := openMemory(t, memstore.Config{Now: clock.Now})
 	return Harness{Backend: b, Advance: clock.Advance, Begin: beginMemory(b)}
@@ -40,7 +40,7 @@ func beginMemory(b driven.Backend) func(testing.TB) HostTx {
 }
 
 // TestReference runs the suite with a test clock.
-func TestReference(t *testing.T) { Run(t, reference) }
+func TestReference(t *testing.T) { Run(t, memory) }
 
 // TestReferenceInRealTime runs it with short real leases and waits.
 func TestReferenceInRealTime(t *testing.T) {
