@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+const (
+	settleBatch = 500             // outcomes in one write
+	backlogFull = 2 * settleBatch // unwritten outcomes at which lanes stop claiming
+)
+
+// settling is one outcome on its way into the store.
+type settling struct {
+	attempt *attempt
+	outcome driven.Outcome
+	event   domain.EventType
+	err     error // the handler's
+}
+
+// completer writes outcomes. While one write is in flight the next ones gather;
+// an idle runner writes at once. A write that fails is tried until the store
+// takes it or says that the claim is gone: a result that is there is never
+// turned into a failure.
+type completer struct {
+	session *session
+	mu      sync.Mutex
+	queue   []settling
+	backlog atomic.Int64
+	bell    chan struct{}
+	closing chan struct{}
+	ended   chan struct{}
+}
+
+func newCompleter(s *session) *completer {
+	return &completer{session: s, bell: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}
+}
+
+func (c *completer) add(s settling) {
+	c.mu.Lock()
+	c.queue = append(c.queue, s)
+	n := len(c.queue)
+	c.mu.Unlock()
+	c.backlog.Add(1)
+	if n == 1 {
+		ring(c.bell)
+	}
+}
+
+func (c *completer) full() bool { return c.backlog.Load() >= backlogFull }
+
+// close waits until everything is written, or the session's context ended.
+func (c *completer) close() {
+	close(c.closing)
+	<-c.ended
+}
+
+func (c *completer) run() {
+	defer close(c.ended)
+	wait := backoff{first: 100 * time.Millisecond, cap: 2 * time.Second}
+	for {
+		batch := c.gather()
+		if batch == nil {
+			select {
+			case <-c.bell:
+				continue
+			case <-c.session.ctx.Done():
+				return
+			case <-c.closing:
+				if batch = c.gather(); batch == nil {
+					return
+				}
+			}
+		}
+		again := c.write(batch)
+		if len(again) == 0 {
+			wait.reset()
+			continue
+		}
+		c.putBack(again)
+		if !rest(c.session.ctx, wait.next()) {
+			return
+		}
+	}
+}
+
+// gather takes what waits, at most one batch.
+func (c *completer) gather() []settling {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 {
+		return nil
+	}
+	if len(c.queue) <= settleBatch {
+		batch := c.queue
+		c.queue = nil
+		return batch
+	}
+	batch := c.queue[:settleBatch:settleBatch]
+	c.queue = append([]settling(nil), c.queue[settleBatch:]...)
+	return batch
+}
+
+func (c *completer) putBack(again []settling) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, again...)
+}
+
+// write stores a batch and answers what must be tried again. A batch that is
+// refused for what is in it is halved until the bad outcome stands alone.
+func (c *completer) write(batch []settling) (again []settling) {
+	s := c.session
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
+	answer, err := s.deps.Store.Settle(ctx, outcomesOf(batch))
+	cancel()
+	if err == nil {
+		c.written(batch, answer.Dropped)
+		return nil
+	}
+	if s.ctx.Err() != nil {
+		return batch
+	}
+	s.fail("settle", "", err)
+	if code := domain.CodeOf(err); len(batch) == 1 || code == domain.Contended || code == domain.Unavailable || code == domain.Canceled {
+		return batch
+	}
+	half := len(batch) / 2
+	return append(c.write(batch[:half:half]), c.write(batch[half:])...)
+}
+
+func outcomesOf(batch []settling) []driven.Outcome {
+	outcomes := make([]driven.Outcome, len(batch))
+	for i := range batch {
+		outcomes[i] = batch[i].outcome
+	}
+	return outcomes
+}
+
+func (c *completer) written(batch []settling, dropped []domain.JobID) {
+	s := c.session
+	gone := make(map[domain.JobID]bool, len(dropped))
+	for _, id := range dropped {
+		gone[id] = true
+	}
+	s.held.settle(batch)
+	was := c.backlog.Add(-int64(len(batch))) + int64(len(batch))
+	for i := range batch {
+		s.tell(&batch[i], gone[batch[i].attempt.claim.Job.ID])
+	}
+	if was >= backlogFull {
+		for _, l := range s.lanes {
+			ring(l.hungry)
+		}
+	}
+	ring(s.changed)
+}
+
+// tell counts and reports one outcome that is stored, or was dropped.
+func (s *session) tell(done *settling, dropped bool) {
+	what := done.event
+	if dropped {
+		what = domain.EventOutcomeDropped
+	}
+	if int(what) < counters {
+		s.counts[what].Add(1)
+	}
+	if s.deps.Observer == nil {
+		return
+	}
+	e := done.attempt.event(what)
+	e.Ran, e.Err = done.outcome.Ran, done.err
+	if !dropped {
+		e.Delay = done.outcome.After
+	}
+	s.observe(e)
+}
+
+// counters is the size of an array indexed by the events of an attempt's end.
+const counters = int(domain.EventCancelled) + 1

@@ -1,0 +1,161 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+// drainTries is how many claims in a row may fail before a drain gives up.
+const drainTries = 10
+
+// Drain runs what is due of the handled kinds, also what its handlers enqueue,
+// and returns when two rounds in a row found nothing to claim and nothing ran.
+// It does not wait for back-offs. When the context or the time limit ends first,
+// it stops as Stop does and answers a Canceled fault beside the counts. On a
+// started runner it is a Conflict.
+func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Drained, error) {
+	r.mu.Lock()
+	if err := r.enter(draining, "drain"); err != nil {
+		r.mu.Unlock()
+		return driving.Drained{}, err
+	}
+	s := newSession(ctx, r)
+	for _, l := range s.lanes {
+		l.hungry = s.changed // one place to wait for whatever moves
+	}
+	r.session = s
+	r.mu.Unlock()
+	defer r.rest()
+
+	s.run()
+	for _, l := range s.lanes {
+		s.loops.Go(func() {
+			defer l.close()
+			<-s.quit
+		})
+	}
+	go s.finish()
+	bounded := ctx
+	if o.Limit > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, o.Limit)
+		defer cancel()
+	}
+	err := s.drain(bounded, o)
+	if stopErr := s.endDrain(ctx, err); err == nil {
+		err = stopErr
+	}
+	return s.drained(), err
+}
+
+// rest makes a drained runner idle again, unless it was stopped.
+func (r *Runner) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == draining {
+		r.state = idle
+	}
+}
+
+// endDrain stops the session: a quiet one ends at once; handlers of one that was
+// broken off get as long as a stop gives, or a moment if the time limit came.
+func (s *session) endDrain(ctx context.Context, drainErr error) error {
+	limit := s.cfg.StopTimeout
+	if drainErr != nil && ctx.Err() == nil {
+		limit = min(limit, 2*time.Second)
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	return s.stop(bounded)
+}
+
+func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
+	if len(s.kinds) == 0 {
+		return nil
+	}
+	tell := s.teller(o.Progress)
+	defer tell(true)
+	for quiet, failed := 0, 0; quiet < 2; tell(false) {
+		if s.stopping() || ctx.Err() != nil {
+			return &domain.Fault{Code: domain.Canceled, Op: "drain", Hint: "it was stopped before the queues were quiet", Err: context.Cause(ctx)}
+		}
+		wait, calm, err := s.round()
+		switch {
+		case err != nil:
+			if failed++; failed >= drainTries {
+				return err
+			}
+			quiet = 0
+			rest(ctx, wait)
+			continue
+		case calm && s.held.size() == 0:
+			quiet++
+		case wait > 0:
+			quiet = 0
+			s.stir(ctx, wait)
+		default:
+			quiet = 0
+		}
+		failed = 0
+	}
+	return nil
+}
+
+// round lets each lane with room claim once. calm says that every lane had room
+// and nothing is left; wait is how long to rest where no lane took anything.
+func (s *session) round() (wait time.Duration, calm bool, err error) {
+	calm, wait = true, s.cfg.Poll
+	for _, l := range s.lanes {
+		room := l.room()
+		if room <= 0 {
+			calm = false
+			continue
+		}
+		t, err := l.turn(room)
+		if err != nil {
+			s.fail("claim", l.queue, err)
+			return l.pause(err), false, err
+		}
+		nap := l.sleep(t)
+		if t.took > 0 {
+			nap = 0
+		}
+		wait = min(wait, nap)
+		calm = calm && t.quiet && t.took == 0
+	}
+	return wait, calm, nil
+}
+
+// teller calls progress now and then, and at the end.
+func (s *session) teller(progress func(driving.Drained)) func(last bool) {
+	told := s.clock.now()
+	return func(last bool) {
+		if now := s.clock.now(); progress != nil && (last || now-told >= 200*time.Millisecond) {
+			told = now
+			progress(s.drained())
+		}
+	}
+}
+
+// stir waits until something moved, at most so long.
+func (s *session) stir(ctx context.Context, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-s.changed:
+	case <-timer.C:
+	case <-s.quit:
+	case <-ctx.Done():
+	}
+}
+
+func (s *session) drained() driving.Drained {
+	count := func(e domain.EventType) int { return int(s.counts[e].Load()) }
+	return driving.Drained{
+		Completed: count(domain.EventCompleted), Retried: count(domain.EventRetried), Snoozed: count(domain.EventSnoozed),
+		Dead: count(domain.EventDied), Cancelled: count(domain.EventCancelled),
+	}
+}

@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// held knows every attempt in the runner's hands, from the claim until its row
+// is settled and its handler is gone. No id is in it twice, so none runs twice.
+type held struct {
+	mu   sync.Mutex
+	jobs map[domain.JobID]*attempt
+}
+
+// add takes attempts in and answers those whose job is here already.
+func (h *held) add(batch []*attempt) (twice []*attempt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range batch {
+		id := a.claim.Job.ID
+		if _, here := h.jobs[id]; here {
+			twice = append(twice, a)
+			continue
+		}
+		h.jobs[id] = a
+	}
+	return twice
+}
+
+// settle lets go of attempts whose outcomes are written, but for handlers that run on.
+func (h *held) settle(batch []settling) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range batch {
+		if s.attempt.phase.Load() == outlived {
+			s.attempt.settled = true
+			continue
+		}
+		h.drop(s.attempt)
+	}
+}
+
+// leave is told when a handler that outlived its attempt is gone.
+func (h *held) leave(a *attempt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a.settled {
+		h.drop(a)
+		return
+	}
+	a.phase.Store(finished)
+}
+
+// forget lets go of an attempt without an outcome.
+func (h *held) forget(a *attempt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(a)
+}
+
+func (h *held) drop(a *attempt) {
+	if id := a.claim.Job.ID; h.jobs[id] == a { // a claim that came twice was never in
+		delete(h.jobs, id)
+	}
+}
+
+func (h *held) list() []*attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.jobs))
+}
+
+// renewable lists the attempts whose claim must live on: all but the lost and the settled.
+func (h *held) renewable() []*attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*attempt, 0, len(h.jobs))
+	for _, a := range h.jobs {
+		if !a.settled && a.phase.Load() != lost {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func (h *held) size() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.jobs)
+}

@@ -1,0 +1,268 @@
+package runner
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+const (
+	claimMost    = 1000                  // jobs in one claim
+	shortWork    = 50 * time.Millisecond // what a prefetch may hold at most
+	emptyFirst   = 10 * time.Millisecond // back-off of contention and of empty claims
+	dryMost      = 100                   // empty claims in a row that need no wait, where the store says there is more
+	emptyLongest = 200 * time.Millisecond
+)
+
+// lane claims for one queue, or for all, and feeds its workers.
+type lane struct {
+	session *session
+	queue   string // "" is all
+	size    int    // workers
+	jobs    chan *attempt
+	load    atomic.Int64  // claimed and not yet run to their end
+	mean    atomic.Int64  // recent run time, as nanoseconds; 0: not known
+	ranAt   atomic.Int64  // when the last run ended
+	hungry  chan struct{} // a worker has, or will soon have, nothing to do
+	bell    chan struct{} // somebody hinted at due jobs
+	turns   rotation
+	empty   backoff
+	dry     int // claims in a row that gave nothing, though there shall be more
+	fooled  int // claims in a row that gave nothing, though a job was announced
+}
+
+func newLane(s *session, queue string, size int) *lane {
+	return &lane{
+		session: s, queue: queue, size: size,
+		jobs:   make(chan *attempt, 2*size),
+		hungry: make(chan struct{}, 1), bell: make(chan struct{}, 1),
+		empty: backoff{first: emptyFirst, cap: emptyLongest, jitter: true},
+	}
+}
+
+// wake hints that the queue may hold something; "" is any.
+func (l *lane) wake(queue string) {
+	l.turns.hear(queue)
+	ring(l.bell)
+}
+
+// ran notes the end of a run.
+func (l *lane) ran(d, now time.Duration) {
+	average(&l.mean, d)
+	l.ranAt.Store(int64(now))
+	l.load.Add(-1)
+}
+
+// average moves a running mean; an update lost between two workers is no harm.
+func average(mean *atomic.Int64, d time.Duration) {
+	last := mean.Load()
+	if last == 0 {
+		last = int64(d)
+	}
+	mean.Store(max(last+(int64(d)-last)/8, 1))
+}
+
+// prefetch is how many jobs beyond the free workers may be claimed now.
+func (l *lane) prefetch() int {
+	mean := time.Duration(l.mean.Load())
+	if l.session.cfg.NoPrefetch || mean == 0 || mean > shortWork {
+		return 0
+	}
+	if l.load.Load() >= int64(l.size) && l.session.clock.now()-time.Duration(l.ranAt.Load()) > shortWork {
+		return 0 // every worker is busy with something long
+	}
+	return min(l.size, int(shortWork/mean))
+}
+
+// low is how many waiting jobs are few enough to claim more: what the workers
+// run while a claim is in flight. Where they run more than a prefetch holds,
+// large claims are worth more than early ones.
+func (l *lane) low() int {
+	mean := l.mean.Load()
+	if mean == 0 {
+		return 0
+	}
+	meanwhile := l.claimTime.Load() * int64(l.size) / mean
+	if meanwhile > int64(l.size/2) {
+		return 0
+	}
+	return int(meanwhile)
+}
+
+func (l *lane) room() int {
+	if l.session.completer.full() {
+		return 0
+	}
+	return min(l.size+l.prefetch()-int(l.load.Load()), claimMost)
+}
+
+// loop claims until the runner stops, and gives back what no worker took.
+func (l *lane) loop() {
+	defer l.close()
+	s := l.session
+	if len(s.kinds) == 0 {
+		<-s.quit
+		return
+	}
+	for !s.stopping() {
+		room := l.room()
+		if room <= 0 {
+			l.await(l.hungry, nil, s.cfg.Poll)
+			continue
+		}
+		t, err := l.turn(room)
+		if err != nil {
+			s.fail("claim", l.queue, err)
+			l.await(nil, nil, l.pause(err))
+			continue
+		}
+		if wait := l.sleep(t); wait > 0 {
+			l.await(nil, l.bell, wait)
+		}
+	}
+}
+
+// await waits for a signal, at most so long, and ends when the runner stops.
+func (l *lane) await(hungry, bell <-chan struct{}, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-l.session.quit:
+	case <-hungry:
+	case <-bell:
+		l.dry, l.fooled = 0, 0
+		l.empty.reset()
+	case <-timer.C:
+	}
+}
+
+// pause is the wait after a claim that failed.
+func (l *lane) pause(err error) time.Duration {
+	if domain.CodeOf(err) == domain.Contended {
+		return l.empty.next()
+	}
+	return min(l.session.cfg.Poll, time.Second)
+}
+
+// sleep is the wait after a claim: none while there may be more, else until time
+// alone makes a job due, at most the poll interval. A store that keeps on
+// announcing jobs and giving none must not be asked in a circle.
+func (l *lane) sleep(t turn) time.Duration {
+	poll := l.session.cfg.Poll
+	if t.took > 0 {
+		l.dry, l.fooled = 0, 0
+		l.empty.reset()
+	}
+	if !t.quiet {
+		if l.dry++; l.dry < dryMost {
+			return 0
+		}
+		return l.empty.next()
+	}
+	l.dry = 0
+	wait := min(max(t.next, time.Millisecond), poll)
+	if t.took > 0 || t.next >= emptyLongest {
+		return wait
+	}
+	if l.fooled++; l.fooled > 1 {
+		wait = min(max(wait, l.empty.next()), poll)
+	}
+	return wait
+}
+
+// close gives back what waits and lets the workers end.
+func (l *lane) close() {
+	for {
+		select {
+		case a := <-l.jobs:
+			l.load.Add(-1)
+			l.session.giveBack(a)
+		default:
+			close(l.jobs)
+			return
+		}
+	}
+}
+
+// turn is what one claim gave.
+type turn struct {
+	took  int
+	quiet bool          // nothing is left to claim now
+	next  time.Duration // until time alone makes a job due
+}
+
+func (l *lane) turn(room int) (turn, error) {
+	if l.queue == "" {
+		return l.rotate(room)
+	}
+	claims, err := l.claim(l.queue, room)
+	if err != nil {
+		return turn{}, err
+	}
+	return turn{took: len(claims.Jobs), quiet: len(claims.Jobs) < room && !claims.More, next: claims.Next}, nil
+}
+
+// claim is not broken off by a stop: what the store gave must be known, to be given back.
+func (l *lane) claim(queue string, n int) (driven.Claims, error) {
+	s := l.session
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
+	defer cancel()
+	sent := s.clock.now()
+	claims, err := s.deps.Store.Claim(ctx, driven.ClaimRequest{
+		Token: s.deps.IDs.NewToken(), Runner: s.id, Lease: s.cfg.Lease, Queue: queue, Kinds: s.kinds, N: n,
+	})
+	if err == nil {
+		average(&l.claimTime, s.clock.now()-sent)
+		l.accept(claims.Jobs, sent, n)
+	}
+	return claims, err
+}
+
+// accept takes claims into the runner's hands and feeds the workers.
+func (l *lane) accept(jobs []driven.Claimed, sent time.Duration, n int) {
+	if len(jobs) == 0 {
+		return
+	}
+	s := l.session
+	batch := make([]*attempt, len(jobs))
+	for i := range jobs {
+		batch[i] = s.newAttempt(l, &jobs[i], sent)
+	}
+	for _, a := range s.held.add(batch) { // its handler still runs here, under a claim that was lost
+		a.phase.Store(finished)
+		s.completer.add(a.release(s.cfg.Lease/2, 0))
+	}
+	l.load.Add(int64(len(batch)))
+	for i, a := range batch {
+		s.claimed(a)
+		if a.plan == nil || i >= n { // a store that gave what was not asked for
+			s.giveBack(a)
+		}
+		if a.phase.Load() == waiting {
+			l.jobs <- a
+		} else {
+			l.load.Add(-1)
+		}
+	}
+}
+
+func (s *session) newAttempt(l *lane, c *driven.Claimed, sent time.Duration) *attempt {
+	a := &attempt{lane: l, plan: s.plans[c.Job.Kind], claim: c, taken: sent, limit: c.Job.Timeout}
+	if a.limit == 0 && a.plan != nil {
+		a.limit = a.plan.timeout
+	}
+	a.good.Store(int64(sent))
+	return a
+}
+
+func (s *session) claimed(a *attempt) {
+	if s.deps.Observer == nil {
+		return
+	}
+	e := a.event(domain.EventClaimed)
+	e.Waited = max(a.claim.Job.ClaimedAt.Sub(a.claim.Job.RunAt), 0)
+	s.observe(e)
+}

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// session is the machinery between a start and its stop.
+type session struct {
+	cfg   Config
+	deps  Deps
+	id    string
+	clock *clock
+	kinds []string
+	plans map[string]*plan
+	base  context.Context // of the handlers: the host's values, without an end
+
+	ctx   context.Context // of the store calls; ends when nothing is left to write, or Stop gives up
+	abort context.CancelFunc
+
+	held      held
+	completer *completer
+	lanes     []*lane
+	counts    [counters]atomic.Int64
+
+	changed  chan struct{} // a drain's: something moved
+	quit     chan struct{} // closed: nothing more is started
+	quitOnce sync.Once
+	loops    sync.WaitGroup // claim loops
+	workers  sync.WaitGroup
+	keepers  sync.WaitGroup
+	done     chan struct{} // closed: all is over
+}
+
+func newSession(ctx context.Context, r *Runner) *session {
+	s := &session{
+		cfg: r.cfg, deps: r.deps, id: r.id, clock: newClock(r.deps.Clock),
+		plans:   plansOf(r.deps.Registry, r.cfg),
+		base:    context.WithoutCancel(ctx),
+		held:    held{jobs: make(map[domain.JobID]*attempt)},
+		changed: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	if domain.TenantOf(s.base) != "" { // a job without a tenant runs in none
+		s.base = domain.WithTenant(s.base, "")
+	}
+	s.kinds = slices.Sorted(maps.Keys(s.plans))
+	s.ctx, s.abort = context.WithCancel(s.base)
+	s.completer = newCompleter(s)
+	if len(s.cfg.Queues) == 0 {
+		s.lanes = []*lane{newLane(s, "", s.cfg.Concurrency)}
+		return s
+	}
+	for _, queue := range slices.Sorted(maps.Keys(s.cfg.Queues)) {
+		s.lanes = append(s.lanes, newLane(s, queue, s.cfg.Queues[queue]))
+	}
+	return s
+}
+
+// start runs everything, with a claim loop for each lane.
+func (s *session) start() {
+	s.run()
+	for _, l := range s.lanes {
+		s.loops.Go(l.loop)
+	}
+	if s.deps.Wake != nil {
+		s.keepers.Go(s.listen)
+	}
+	go s.finish()
+}
+
+// run starts what a drain needs too: workers, completer, keepers.
+func (s *session) run() {
+	for _, l := range s.lanes {
+		for range l.size {
+			s.workers.Add(1)
+			go l.work()
+		}
+	}
+	go s.completer.run()
+	s.keepers.Go(s.keepRenewing)
+	s.keepers.Go(s.keepWatch)
+	s.keepers.Go(s.keepBeating)
+}
+
+// finish takes everything down in order once quit is closed: leases are renewed
+// until the last outcome is written.
+func (s *session) finish() {
+	<-s.quit
+	s.loops.Wait()
+	s.workers.Wait()
+	s.completer.close()
+	s.abort()
+	s.keepers.Wait()
+	s.leave()
+	close(s.done)
+}
+
+func (s *session) stopping() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// listen hears the hints of others. A listener that ended is armed again, and
+// what it missed is looked for.
+func (s *session) listen() {
+	wait := min(s.cfg.Poll, time.Second)
+	for {
+		err := s.deps.Wake.Listen(s.ctx, s.hear)
+		if s.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.fail("listen", "", err)
+		}
+		if !rest(s.ctx, wait) {
+			return
+		}
+		s.hear("")
+	}
+}
+
+func (s *session) hear(queue string) {
+	for _, l := range s.lanes {
+		if l.queue == queue || l.queue == "" || queue == "" {
+			l.wake(queue)
+		}
+	}
+}
+
+// observe tells the observer. One that panics must not take the process with it.
+func (s *session) observe(e domain.Event) {
+	if s.deps.Observer == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	s.deps.Observer.Observe(e)
+}
+
+// fail reports an error that a loop survived; what ends because Stop gave up is none.
+func (s *session) fail(operation, queue string, err error) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	s.observe(domain.Event{Type: domain.EventError, Operation: operation, Queue: queue, Err: err})
+}
+
+func (s *session) info() domain.RunnerInfo {
+	now := s.clock.source.Now().UTC()
+	return domain.RunnerInfo{
+		ID: s.id, Kinds: s.kinds, Queues: slices.Sorted(maps.Keys(s.cfg.Queues)),
+		StartedAt: s.clock.epoch.UTC(), SeenAt: now,
+	}
+}

@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/rowlock/rowlock/application/work"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// work is one worker: a goroutine that lives as long as its lane. A handler that
+// calls runtime.Goexit ends the goroutine, not the worker.
+func (l *lane) work() {
+	clean := false
+	defer func() {
+		if !clean {
+			go l.work()
+			return
+		}
+		l.session.workers.Done()
+	}()
+	for {
+		if len(l.jobs) <= l.low() {
+			ring(l.hungry)
+		}
+		a, open := <-l.jobs
+		if !open {
+			clean = true
+			return
+		}
+		l.session.take(a)
+	}
+}
+
+// take runs an attempt, unless the runner stops or the claim was given up while
+// it waited.
+func (s *session) take(a *attempt) {
+	if s.stopping() {
+		s.giveBack(a)
+	}
+	now := s.clock.now()
+	if s.doubtful(a, now) { // this process may have slept for long
+		s.lose(a, false)
+	}
+	a.started.Store(int64(now))
+	if a.move(waiting, running) {
+		s.handle(a, now)
+		return
+	}
+	a.lane.load.Add(-1)
+	if a.phase.Load() == lost {
+		s.drop(a, 0)
+	}
+}
+
+// ending is how a handler ended.
+type ending struct {
+	err      error
+	stack    string
+	returned bool // neither a panic nor runtime.Goexit
+	timedOut bool
+	shutDown bool // its context ended because the runner stops
+	at       time.Time
+	ran      time.Duration
+}
+
+func (s *session) handle(a *attempt, now time.Duration) {
+	s.prepare(a, now)
+	var end ending
+	defer func() {
+		if !end.returned {
+			end.err, end.stack = failure(recover()), string(debug.Stack())
+		}
+		s.ended(a, end)
+	}()
+	end.err = a.plan.run(&a.ctx, &a.task)
+	end.returned = true
+}
+
+func failure(panicked any) error {
+	if panicked == nil {
+		return errors.New("the handler ended its goroutine (runtime.Goexit) or panicked with nil")
+	}
+	return fmt.Errorf("panic: %v", panicked)
+}
+
+func (s *session) prepare(a *attempt, now time.Duration) {
+	job := &a.claim.Job
+	ctx := s.base
+	if job.Tenant != "" {
+		ctx = domain.WithTenant(ctx, job.Tenant)
+	}
+	a.ctx.base = work.WithResult(ctx, &a.result)
+	a.ctx.clock, a.ctx.began, a.ctx.limit = s.clock, now, a.limit
+	a.task = driven.Task{
+		ID: job.ID, Kind: job.Kind, Queue: job.Queue, Tenant: job.Tenant, Runner: s.id,
+		Attempt: job.Attempts + 1, MaxAttempts: job.MaxAttempts, EnqueuedAt: job.CreatedAt,
+		Batch: job.Batch, Tags: job.Tags, Meta: job.Meta, Args: job.Args,
+	}
+	if a.task.MaxAttempts == 0 {
+		a.task.MaxAttempts = a.plan.rule.Policy.MaxAttempts
+	}
+}
+
+// ended decides what becomes of an attempt whose handler is gone.
+func (s *session) ended(a *attempt, end ending) {
+	end.at = s.clock.source.Now()
+	end.ran = end.at.Sub(s.clock.epoch) - time.Duration(a.started.Load())
+	cause := a.ctx.end(context.Canceled)
+	a.lane.ran(end.ran, end.at.Sub(s.clock.epoch))
+	end.shutDown = errors.Is(cause, errShutdown)
+	end.timedOut = errors.Is(cause, errTimeout) || a.limit > 0 && end.ran >= a.limit && !end.shutDown
+	switch {
+	case a.move(running, finished):
+		s.complete(a, end)
+	case a.phase.Load() == lost:
+		s.drop(a, end.ran)
+	default:
+		s.held.leave(a)
+		ring(s.changed)
+	}
+}
+
+// complete hands the outcome of an attempt to the completer.
+func (s *session) complete(a *attempt, end ending) {
+	job := &a.claim.Job
+	if end.timedOut {
+		e := a.event(domain.EventTimedOut)
+		e.Ran, e.Err = end.ran, errTimeout
+		s.observe(e)
+		if errors.Is(end.err, context.DeadlineExceeded) {
+			end.err = fmt.Errorf("%w: %w", errTimeout, end.err)
+		}
+	}
+	if end.shutDown && gaveUp(end.err) {
+		s.completer.add(a.release(0, end.ran))
+		return
+	}
+	seen := domain.Attempt{Err: end.err, Stack: end.stack, TimedOut: end.timedOut, At: end.at, Ran: end.ran, Runner: s.id}
+	if end.err != nil {
+		seen.Random = rand.Float64()
+	}
+	v := judge(job, seen, a.plan.rule)
+	out := driven.Outcome{
+		Ticket: a.claim.Ticket(), To: v.To, After: v.After, Counts: v.Counts, Snoozed: v.Snoozed,
+		Ran: end.ran, Error: v.Error, History: v.History,
+	}
+	if v.To.Terminal() {
+		out.Keep = job.Keep.For(v.To, a.plan.keep)
+	}
+	if v.To == domain.Done {
+		out.Result, out.ForgetArgs = a.result.JSON(), job.ForgetArgs
+	}
+	s.completer.add(settling{attempt: a, outcome: out, event: v.Event, err: end.err})
+}
+
+// judge is domain.Judge, safe from what the host wrote: an error's methods or a
+// Backoff function that panic must not lose the attempt.
+func judge(job *domain.Job, seen domain.Attempt, rule domain.Rule) (v domain.Verdict) {
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		if rule.Backoff == nil {
+			seen.Err = fmt.Errorf("an error of type %T, which cannot be read", seen.Err)
+		}
+		v = judge(job, seen, domain.Rule{Policy: rule.Policy})
+	}()
+	return domain.Judge(job, seen, rule)
+}
+
+// gaveUp says that a handler ended because its context did.
+func gaveUp(err error) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	return errors.Is(err, context.Canceled) || errors.Is(err, errShutdown)
+}
