@@ -19,19 +19,20 @@ const (
 
 // lane claims for one queue, or for all, and feeds its workers.
 type lane struct {
-	session *session
-	queue   string // "" is all
-	size    int    // workers
-	jobs    chan *attempt
-	load    atomic.Int64  // claimed and not yet run to their end
-	mean    atomic.Int64  // recent run time, as nanoseconds; 0: not known
-	ranAt   atomic.Int64  // when the last run ended
-	hungry  chan struct{} // a worker has, or will soon have, nothing to do
-	bell    chan struct{} // somebody hinted at due jobs
-	turns   rotation
-	empty   backoff
-	dry     int // claims in a row that gave nothing, though there shall be more
-	fooled  int // claims in a row that gave nothing, though a job was announced
+	session   *session
+	queue     string // "" is all
+	size      int    // workers
+	jobs      chan *attempt
+	load      atomic.Int64  // claimed and not yet run to their end
+	mean      atomic.Int64  // recent run time, as nanoseconds; 0: not known
+	ranAt     atomic.Int64  // when the last run ended
+	claimTime atomic.Int64  // recent time of one claim, as nanoseconds
+	hungry    chan struct{} // a worker has, or will soon have, nothing to do
+	bell      chan struct{} // somebody hinted at due jobs
+	turns     rotation
+	empty     backoff
+	dry       int // claims in a row that gave nothing, though there shall be more
+	fooled    int // claims in a row that gave nothing, though a job was announced
 }
 
 func newLane(s *session, queue string, size int) *lane {
