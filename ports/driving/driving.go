@@ -80,18 +80,12 @@ type Pruner interface {
 	Prune(ctx context.Context, progress func(removed int)) (int, error)
 }
 
-// Sweeper is for putting back the claims of runners that are gone.
-type Sweeper interface {
-	// Sweep puts back every claim whose lease ran out and says how many.
-	Sweep(ctx context.Context) (int, error)
-}
-
 // Worker is for running jobs.
 type Worker interface {
 	// Work runs jobs until the context ends, then stops gracefully.
 	Work(ctx context.Context) error
-	// Drain runs what is due of the handled kinds and returns when nothing is
-	// left; it does not wait for back-offs.
+	// Drain puts back what a crashed runner left, runs what is due of the handled
+	// kinds and returns when nothing is left; it does not wait for back-offs.
 	Drain(ctx context.Context, o DrainOptions) (Drained, error)
 }
 
@@ -104,6 +98,7 @@ type DrainOptions struct {
 // Drained counts what a drain settled.
 type Drained struct {
 	Completed, Retried, Snoozed, Dead, Cancelled int
+	Recovered                                    int // claims whose lease ran out, put back before
 }
 
 // Schema is for installing the tables.

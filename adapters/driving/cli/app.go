@@ -53,7 +53,6 @@ type App struct {
 	Operator  driving.Operator
 	Bulk      driving.BulkOperator
 	Pruner    driving.Pruner
-	Sweeper   driving.Sweeper
 	Worker    driving.Worker // nil without Settings.Work
 	Kinds     []string       // that Worker handles
 	Schema    driving.Schema // nil: there is nothing to install

@@ -33,7 +33,6 @@ type fake struct {
 	bulk    driving.Bulk
 	act     string
 	drained driving.Drained
-	swept   int
 	steps   []driving.Step
 	fresh   bool
 	onWork  func()
@@ -143,8 +142,6 @@ func (f *fake) Prune(_ context.Context, progress func(int)) (int, error) {
 	return 3, f.err
 }
 
-func (f *fake) Sweep(context.Context) (int, error) { return f.swept, f.err }
-
 func (f *fake) Work(ctx context.Context) error {
 	f.onWork()
 	<-ctx.Done()
@@ -173,7 +170,7 @@ func (f *fake) Print(int) (string, error)                         { return "CREA
 // hooked wraps the parts of fake that are ports.
 func (f *fake) app() *App {
 	app := &App{
-		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Sweeper: f, Worker: f, Kinds: []string{"http"},
+		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Worker: f, Kinds: []string{"http"},
 		Fresh: f.fresh, Close: func() error { f.closed++; return nil },
 	}
 	if f.steps != nil {

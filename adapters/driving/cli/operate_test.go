@@ -158,8 +158,8 @@ func TestStatsAddUp(t *testing.T) {
 	}
 }
 
-func TestWorkOnceSweepsDrainsAndWarns(t *testing.T) {
-	f := &fake{swept: 2, drained: driving.Drained{Completed: 5, Retried: 4, Snoozed: 3, Dead: 2, Cancelled: 1}, stats: driving.Stats{Unhandled: []string{"http", "mine"}}}
+func TestWorkOnceDrainsAndWarns(t *testing.T) {
+	f := &fake{drained: driving.Drained{Completed: 5, Retried: 4, Snoozed: 3, Dead: 2, Cancelled: 1, Recovered: 2}, stats: driving.Stats{Unhandled: []string{"http", "mine"}}}
 	got := runner{fake: f}.run(t, "work", "--once", "--json")
 	v := document[onceView](t, got)
 	if got.code != 0 || v.Completed != 5 || v.Retried != 4 || v.Snoozed != 3 || v.Dead != 2 || v.Cancelled != 1 || v.Recovered != 2 || !slices.Equal(v.Unhandled, []string{"mine"}) {

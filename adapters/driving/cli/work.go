@@ -52,7 +52,7 @@ func (s *shell) work() *cobra.Command {
 	flags.StringSliceVar(&queues, "queue", nil, "work these queues alone, each with its own workers: `a,b=3`")
 	flags.IntVar(&w.Concurrency, "concurrency", 10, "how many `workers` run jobs")
 	flags.DurationVar(&w.Lease, "lease", time.Minute, "how long a job of a runner that vanished is believed to run")
-	flags.DurationVar(&w.Poll, "poll", time.Second, "the longest wait before looking for jobs")
+	flags.DurationVar(&w.Poll, "poll", 0, "the longest wait before looking for jobs (default: 1s, or a quarter of a short lease)")
 	flags.DurationVar(&w.Upkeep, "upkeep", 0, "how often crashed runners' jobs are looked for (default: 30s, or half the lease)")
 	flags.DurationVar(&w.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on at the end")
 	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
@@ -147,16 +147,15 @@ type onceView struct {
 }
 
 func (s *shell) workOnce(ctx context.Context, app *App) error {
-	recovered, err := app.Sweeper.Sweep(ctx)
-	if err != nil {
-		return err
-	}
 	m := s.meter("jobs", 0)
 	got, err := app.Worker.Drain(ctx, driving.DrainOptions{Progress: func(d driving.Drained) {
 		m.set(int64(d.Completed + d.Retried + d.Snoozed + d.Dead + d.Cancelled))
 	}})
 	m.end()
-	v := onceView{got.Completed, got.Retried, got.Snoozed, got.Dead, got.Cancelled, recovered, []string{}}
+	if err != nil && got == (driving.Drained{}) {
+		return err
+	}
+	v := onceView{got.Completed, got.Retried, got.Snoozed, got.Dead, got.Cancelled, got.Recovered, []string{}}
 	if err == nil {
 		v.Unhandled = append(v.Unhandled, foreignKinds(ctx, app)...)
 	}
