@@ -125,6 +125,8 @@ func (im *importer) flush(ctx context.Context) error {
 		im.tally(added, im.lines)
 	case im.keepGoing && refusal(err):
 		err = im.oneByOne(ctx)
+	default:
+		err = fmt.Errorf("lines %d to %d were not written: %w", im.lines[0], im.lines[len(im.lines)-1], err)
 	}
 	im.meter.add(int64(len(im.jobs)))
 	im.jobs, im.lines, im.bytes = nil, im.lines[:0], 0
