@@ -1,0 +1,55 @@
+package upkeep
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// Config says how often and how. Zero fields take their default.
+type Config struct {
+	Every      time.Duration // between two recoveries: 30 s
+	Renew      time.Duration // the renewal interval of the runners: two thirds of Every
+	PruneEvery time.Duration // between two prunings: 5 min
+	PruneBatch int           // rows of one pass: 1,000
+	NoPrune    bool          // the loop leaves pruning to others
+	Stalls     domain.StallPolicy
+	Keep       domain.Retention // for rows that die here and have no retention of their own
+}
+
+func (c Config) complete() (Config, error) {
+	c.Every = cmp.Or(c.Every, 30*time.Second)
+	c.Renew = cmp.Or(c.Renew, c.Every*2/3)
+	c.PruneEvery = cmp.Or(c.PruneEvery, 5*time.Minute)
+	c.PruneBatch = cmp.Or(c.PruneBatch, 1000)
+	if c.Stalls == (domain.StallPolicy{}) {
+		c.Stalls = domain.DefaultStalls()
+	}
+	c.Keep.Dead = c.Keep.For(domain.Dead, domain.DefaultRetention())
+	return c, c.check()
+}
+
+func (c Config) check() error {
+	const least, most = time.Millisecond, 24 * time.Hour
+	switch {
+	case c.Every < least || c.Every > most:
+		return unfit("Every", "it is %v, it must be from %v to %v", c.Every, least, most)
+	case c.Renew < 0 || c.Renew > most:
+		return unfit("Renew", "it is %v, it must be from 0 to %v", c.Renew, most)
+	case c.PruneEvery < least || c.PruneEvery > most:
+		return unfit("PruneEvery", "it is %v, it must be from %v to %v", c.PruneEvery, least, most)
+	case c.PruneBatch < 1 || c.PruneBatch > 100_000:
+		return unfit("PruneBatch", "it is %d, it must be from 1 to 100000", c.PruneBatch)
+	case c.Stalls.Base <= 0 || c.Stalls.Cap < c.Stalls.Base || c.Stalls.Cap > domain.MaxDelay:
+		return unfit("Stalls", "the waits are %v to %v, they must be positive and rise to at most %v", c.Stalls.Base, c.Stalls.Cap, domain.MaxDelay)
+	case c.Stalls.Max < 0:
+		return unfit("Stalls", "Max is %d, it must be 0 or more", c.Stalls.Max)
+	}
+	return c.Keep.Validate()
+}
+
+func unfit(setting, hint string, args ...any) error {
+	return &domain.Fault{Code: domain.Invalid, Op: "check upkeep settings", Subject: setting, Hint: fmt.Sprintf(hint, args...)}
+}
