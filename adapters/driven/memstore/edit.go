@@ -33,7 +33,7 @@ func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edi
 			return refused(op, r)
 		}
 		if r.Forgotten {
-			return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: "its args were forgotten when it was done"}
+			return conflict(op, r, "its args were forgotten when it was done")
 		}
 		if err := s.relock(op, r); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *store) relock(op string, r *row) error {
 	case holder.tx != nil:
 		return undecided(op, r.ID)
 	case holder != r:
-		return clash(op, holder.ID)
+		return conflict(op, r, "its unique key is held by job "+holder.ID.String())
 	}
 	return nil
 }
@@ -109,5 +109,9 @@ func refused(op string, r *row) error {
 	if r.State == domain.Running {
 		hint = fmt.Sprintf("runner %q is working on it", r.Runner)
 	}
+	return conflict(op, r, hint)
+}
+
+func conflict(op string, r *row, hint string) error {
 	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: hint}
 }

@@ -60,17 +60,12 @@ func (tx *Tx) insertOne(n *domain.NewJob, now time.Time) (holder *row, err error
 	case holder.tx != nil && holder.tx != tx:
 		return nil, undecided(opInsert, n.ID)
 	case keyed && n.Unique.OnConflict == domain.Error:
-		return nil, clash(opInsert, holder.ID)
+		return nil, &domain.Fault{
+			Code: domain.Conflict, Op: opInsert, Subject: holder.ID.String(),
+			Hint: "this job holds the unique key until it is terminal",
+		}
 	}
 	return holder, nil
-}
-
-// clash says who holds a unique key.
-func clash(op string, holder domain.JobID) error {
-	return &domain.Fault{
-		Code: domain.Conflict, Op: op, Subject: holder.String(),
-		Hint: "this job holds the unique key until it is terminal",
-	}
 }
 
 // undecided says that an open host transaction holds the id or key: whether it

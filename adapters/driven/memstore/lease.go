@@ -54,7 +54,7 @@ func (s *store) putBack(r *row, req *driven.RecoverRequest, now time.Time) drive
 	s.change(r, func() {
 		r.Stalls++
 		r.Error = domain.StallMessage(r.Runner)
-		r.History = r.History.Add(domain.Note{At: now, Attempt: r.Attempts + 1, Message: r.Error, Runner: r.Runner})
+		r.History = r.History.Add(domain.Note{At: now, Attempt: r.Attempts + 1, Ran: now.Sub(r.ClaimedAt), Message: r.Error, Runner: r.Runner})
 		if to == domain.Dead {
 			s.finish(r, to, now, r.Keep.For(to, domain.Retention{Dead: req.KeepDead}))
 			return

@@ -58,9 +58,9 @@ func (r *row) holds(t domain.Ticket) bool {
 	return r.State == domain.Running && r.token == t.Token && !t.Token.IsZero()
 }
 
-// unclaim ends the claim.
+// unclaim ends the claim. Whose it was stays to be seen.
 func (r *row) unclaim() {
-	r.token, r.Runner, r.LeaseUntil, r.Stuck = domain.Token{}, "", time.Time{}, false
+	r.token, r.LeaseUntil, r.Stuck = domain.Token{}, time.Time{}, false
 }
 
 // stamp is when time alone may move the row next.

@@ -25,11 +25,11 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 func (s *store) settle(o *driven.Outcome, now time.Time) bool {
 	r := s.find(o.Ticket.ID, "")
 	switch {
-	case r == nil || o.Ticket.Token.IsZero():
+	case r == nil || o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To):
 		return false
 	case r.settled == o.Ticket.Token:
 		return true // written before: the caller did not learn of it
-	case !r.holds(o.Ticket) || !domain.CanMove(domain.ActSettle, r.State, o.To):
+	case !r.holds(o.Ticket):
 		return false
 	}
 	s.change(r, func() { s.write(r, o, now) })

@@ -34,12 +34,12 @@ func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edi
 			return refused(op, r)
 		}
 		if r.Forgotten {
-			return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: "its args were forgotten when it was done"}
+			return conflict(op, r, "its args were forgotten when it was done")
 		}
 		if r.UniqueKey != "" {
 			r.Lock = domain.UniqueLock(r.Tenant, r.UniqueKey)
 			if holder, ok := t.locks[r.Lock]; ok && holder != r.ID {
-				return clash(op, holder)
+				return conflict(op, r, "its unique key is held by job "+holder.String())
 			}
 		}
 		r.Attempts, r.Stalls, r.Result, r.FinishedAt, r.Expires = 0, 0, nil, time.Time{}, time.Time{}
@@ -93,16 +93,15 @@ func (t *tx) get(op string, id domain.JobID, tenant string) (record, error) {
 	return r, nil
 }
 
-// clash is the answer where another job holds the unique key.
-func clash(op string, holder domain.JobID) error {
-	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: holder.String(), Hint: "this job holds the unique key"}
-}
-
 // refused is the answer where the job's state forbids it.
 func refused(op string, r *record) error {
 	hint := fmt.Sprintf("it is %v", r.State)
 	if r.State == domain.Running {
 		hint = fmt.Sprintf("runner %q works on it", r.Runner)
 	}
+	return conflict(op, r, hint)
+}
+
+func conflict(op string, r *record, hint string) error {
 	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: r.ID.String(), Hint: hint}
 }

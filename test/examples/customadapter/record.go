@@ -34,9 +34,9 @@ func (t *tx) end(r *record, state domain.State, keep time.Duration) {
 	}
 }
 
-// release ends the claim.
+// release ends the claim. Whose it was stays to be seen.
 func release(r *record) {
-	r.Token, r.Runner, r.LeaseUntil, r.Stuck = domain.Token{}, "", time.Time{}, false
+	r.Token, r.LeaseUntil, r.Stuck = domain.Token{}, time.Time{}, false
 }
 
 // pick copies out the records that are wanted, in an order.

@@ -19,7 +19,7 @@ func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (answers []dri
 			case known:
 				answers = append(answers, driven.Inserted{ID: r.ID, Result: domain.Existing})
 			case keyed && jobs[i].Unique.OnConflict == domain.Error:
-				return clash(op, holder)
+				return &domain.Fault{Code: domain.Conflict, Op: op, Subject: holder.String(), Hint: "this job holds the unique key"}
 			case keyed:
 				answers = append(answers, driven.Inserted{ID: holder, Result: domain.Existing})
 			default:
@@ -94,10 +94,12 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 		for i := range outcomes {
 			o := &outcomes[i]
 			r, held := t.held(o.Ticket)
-			if held && domain.CanMove(domain.ActSettle, r.State, o.To) {
+			repeat := !r.Settled.IsZero() && r.Settled == o.Ticket.Token
+			switch legal := domain.CanMove(domain.ActSettle, domain.Running, o.To); {
+			case legal && held:
 				t.settle(&r, o)
 				t.put(r)
-			} else if r.Settled.IsZero() || r.Settled != o.Ticket.Token {
+			case !legal || !repeat:
 				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
 			}
 		}

@@ -31,7 +31,7 @@ func (t *tx) putBack(r record, req driven.RecoverRequest) driven.Recovery {
 	r.Stalls++
 	answer := driven.Recovery{ID: r.ID, Kind: r.Kind, Queue: r.Queue, Runner: r.Runner, To: to, Stalls: r.Stalls, After: after}
 	r.Error = domain.StallMessage(r.Runner)
-	r.History = r.History.Add(domain.Note{At: t.now, Attempt: r.Attempts + 1, Message: r.Error, Runner: r.Runner})
+	r.History = r.History.Add(domain.Note{At: t.now, Attempt: r.Attempts + 1, Ran: t.now.Sub(r.ClaimedAt), Message: r.Error, Runner: r.Runner})
 	if to == domain.Dead {
 		t.end(&r, to, r.Keep.For(to, domain.Retention{Dead: req.KeepDead}))
 	} else {
