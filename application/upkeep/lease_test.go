@@ -18,7 +18,7 @@ func TestUpkeepFollowsTheLease(t *testing.T) {
 		lease, renew time.Duration
 		want         upkeep.Config
 	}{
-		"the default lease": {upkeep.Config{}, time.Minute, 0, upkeep.Config{Every: 30 * time.Second, Renew: 20 * time.Second, Stalls: stalls(30 * time.Second)}},
+		"the default lease": {upkeep.Config{}, 0, 0, upkeep.Config{Every: 30 * time.Second, Renew: 20 * time.Second, Stalls: stalls(30 * time.Second)}},
 		"a short one":       {upkeep.Config{}, 2 * time.Second, 500 * time.Millisecond, upkeep.Config{Every: time.Second, Renew: 500 * time.Millisecond, Stalls: stalls(time.Second)}},
 		"a long one":        {upkeep.Config{}, time.Hour, 0, upkeep.Config{Every: 30 * time.Second, Renew: 20 * time.Minute, Stalls: stalls(30 * time.Second)}},
 		"all set":           {own, time.Minute, time.Second, own},

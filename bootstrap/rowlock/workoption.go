@@ -1,0 +1,54 @@
+package rowlock
+
+import (
+	"time"
+
+	"github.com/rowlock/rowlock/application/runner"
+	"github.com/rowlock/rowlock/domain"
+)
+
+// WorkOption is a setting of Work and Drain. What cannot work, e.g. a renewal
+// interval above a third of the lease, is refused when they start.
+type WorkOption func(*worker)
+
+// Concurrency is how many handlers run at once where no Queues are named: 10 by default.
+func Concurrency(n int) WorkOption { return func(w *worker) { w.runner.Concurrency = n } }
+
+// Queues names the queues to work and how many handlers of each run at once.
+// Without it every queue is worked.
+func Queues(q runner.Queues) WorkOption { return func(w *worker) { w.runner.Queues = q } }
+
+// Lease is how long a claim is believed alive without a renewal, 60 s by
+// default. Renewals, upkeep and the wait after a stall follow it where they are
+// not set: a third, and half of it but at most 30 s.
+func Lease(d time.Duration) WorkOption { return func(w *worker) { w.runner.Lease = d } }
+
+// Renew is the time between renewals of the leases.
+func Renew(d time.Duration) WorkOption { return func(w *worker) { w.runner.Renew = d } }
+
+// Poll is the longest sleep between two looks for due jobs, 1 s by default.
+func Poll(d time.Duration) WorkOption { return func(w *worker) { w.runner.Poll = d } }
+
+// NoPrefetch claims for free workers only, never a few jobs ahead.
+func NoPrefetch() WorkOption { return func(w *worker) { w.runner.NoPrefetch = true } }
+
+// StopTimeout is how long handlers may take to finish once Work is to stop: 30 s by default.
+func StopTimeout(d time.Duration) WorkOption { return func(w *worker) { w.runner.StopTimeout = d } }
+
+// DefaultTimeout bounds the attempts of kinds and jobs that declare no timeout.
+func DefaultTimeout(d time.Duration) WorkOption { return func(w *worker) { w.runner.Timeout = d } }
+
+// DefaultRetry is the policy of kinds that declare none.
+func DefaultRetry(p domain.RetryPolicy) WorkOption { return func(w *worker) { w.runner.Retry = p } }
+
+// Upkeep is the time between sweeps that put back what a crash left.
+func Upkeep(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.Every = d } }
+
+// Stalls says what becomes of claims whose lease ran out.
+func Stalls(p domain.StallPolicy) WorkOption { return func(w *worker) { w.upkeep.Stalls = p } }
+
+// PruneEvery is the time between removals of jobs whose retention ended, 5 min by default.
+func PruneEvery(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.PruneEvery = d } }
+
+// NoPrune leaves the removal of old jobs to others.
+func NoPrune() WorkOption { return func(w *worker) { w.upkeep.NoPrune = true } }
