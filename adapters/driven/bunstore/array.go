@@ -9,6 +9,9 @@ import (
 // Array builds the JSON text of a row source: an array of arrays.
 type Array struct{ buf []byte }
 
+// NewArray makes one with room for so many bytes.
+func NewArray(size int) *Array { return &Array{buf: make([]byte, 0, size)} }
+
 // Row begins a row.
 func (a *Array) Row() *Array {
 	switch {
@@ -53,6 +56,13 @@ func (a *Array) Text(s string) *Array {
 	return a
 }
 
+// Bytes adds a text given as bytes.
+func (a *Array) Bytes(b []byte) *Array {
+	a.sep()
+	a.buf = appendJSON(a.buf, b)
+	return a
+}
+
 // Maybe adds a text, null for the empty one.
 func (a *Array) Maybe(s string) *Array {
 	if s != "" {
@@ -68,15 +78,12 @@ func (a *Array) String() string {
 	if len(a.buf) == 0 {
 		return "[]"
 	}
-	return string(a.buf) + "]]"
+	return string(append(a.buf, ']', ']'))
 }
-
-// Len is the length so far.
-func (a *Array) Len() int { return len(a.buf) }
 
 // appendJSON writes a JSON string that reads back as the very same text. All
 // texts come as valid UTF-8; what is not becomes U+FFFD.
-func appendJSON(b []byte, s string) []byte {
+func appendJSON[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	from := 0
 	for i := 0; i < len(s); {
@@ -86,7 +93,7 @@ func appendJSON(b []byte, s string) []byte {
 			continue
 		}
 		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
+			r, size := decodeRune(s[i:])
 			if r == utf8.RuneError && size == 1 {
 				b = append(append(b, s[from:i]...), "\uFFFD"...)
 				from = i + 1
@@ -107,6 +114,11 @@ func appendJSON(b []byte, s string) []byte {
 		from = i
 	}
 	return append(append(b, s[from:]...), '"')
+}
+
+func decodeRune[T string | []byte](s T) (rune, int) {
+	var few [utf8.UTFMax]byte
+	return utf8.DecodeRune(few[:copy(few[:], s)])
 }
 
 const hexDigits = "0123456789abcdef"

@@ -2,25 +2,27 @@ package bunstore
 
 import (
 	"time"
+
+	"github.com/rowlock/rowlock/domain"
 )
 
 // A moment is a count of whole milliseconds since the epoch, cut, never rounded
 // up; 0 is none. A span is a count of milliseconds; negative is for ever.
 
-// ms cuts a span. A positive one stays positive.
-func ms(d time.Duration) int64 {
+// MS cuts a span. A positive one stays positive.
+func MS(d time.Duration) int64 {
 	if d > 0 && d < time.Millisecond {
 		return 1
 	}
 	return d.Milliseconds()
 }
 
-// keepMS is ms for a retention, where every negative span is for ever.
-func keepMS(d time.Duration) int64 {
+// KeepMS is ms for a retention, where every negative span is for ever.
+func KeepMS(d time.Duration) int64 {
 	if d < 0 {
 		return -1
 	}
-	return ms(d)
+	return MS(d)
 }
 
 func span(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -32,27 +34,19 @@ func moment(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
+// dueAt is the moment of a Due, -1 where it names none.
+func dueAt(d domain.Due) int64 {
+	if d.At.IsZero() {
+		return -1
+	}
+	return d.At.UnixMilli()
+}
+
 func fromMoment(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
 	}
 	return time.UnixMilli(n).UTC()
-}
-
-// ID is a 16-byte id as a bound value, NULL for the zero id.
-func ID(id [16]byte) any {
-	if id == ([16]byte{}) {
-		return nil
-	}
-	return id[:]
-}
-
-// Text is a text as a bound value, NULL for the empty one.
-func Text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 func bit(b bool) int64 {

@@ -36,9 +36,9 @@ func newEditTexts(d *Dialect) editTexts {
 	}
 }
 
-// dueSet makes a row due after $3 or at the moment $4, 0 for none.
+// dueSet makes a row due after $3 or at the moment $4, -1 for none.
 func dueSet(now string) []Assign {
-	due := "CASE WHEN $4 > 0 THEN $4 ELSE " + now + " + $3 END"
+	due := "CASE WHEN $4 >= 0 THEN $4 ELSE " + now + " + $3 END"
 	return []Assign{
 		{"state", "CASE WHEN $3 > 0 OR $4 > " + now + " THEN 1 ELSE 0 END"},
 		{"run_at", due},
@@ -71,7 +71,7 @@ func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edite
 		for _, row := range rows {
 			a.Row().ID(row.id).Maybe(row.lock())
 		}
-		_, err := s.exec(ctx, c, s.t.edit.retry, s.now(), a.String(), ms(r.Due.After), moment(r.Due.At))
+		_, err := s.exec(ctx, c, s.t.edit.retry, s.now(), a.String(), MS(r.Due.After), dueAt(r.Due))
 		if err != nil && s.d.Codes.Unique(err) { // taken since we looked
 			return &domain.Fault{Code: domain.Contended, Op: ch.op, Hint: "a unique key was taken meanwhile: try again", Err: err}
 		}
@@ -116,7 +116,7 @@ func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 		var a Array
 		for _, row := range rows {
 			keep := row.keep.For(domain.Cancelled, domain.Retention{Cancelled: r.Keep})
-			a.Row().ID(row.id).Int(keepMS(keep))
+			a.Row().ID(row.id).Int(KeepMS(keep))
 		}
 		_, err := s.exec(ctx, c, s.t.edit.cancel, s.now(), a.String())
 		return err
@@ -155,7 +155,7 @@ func (s *Store) Reschedule(ctx context.Context, r driven.EditRequest) ([]domain.
 		for _, row := range rows {
 			a.Row().ID(row.id)
 		}
-		_, err := s.exec(ctx, c, s.t.edit.reschedule, s.now(), a.String(), ms(r.Due.After), moment(r.Due.At))
+		_, err := s.exec(ctx, c, s.t.edit.reschedule, s.now(), a.String(), MS(r.Due.After), dueAt(r.Due))
 		return err
 	}
 	return s.edit(ctx, r, ch, nil)

@@ -1,9 +1,13 @@
 package bunstore
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rowlock/rowlock/domain"
+)
 
 // InsertCols are the row source of new rows, in the order of NewRow.Append and
-// NewRow.Values. `at` is 0 where no moment was named.
+// NewRow.Values. `at` is -1 where no moment was named.
 var InsertCols = []Col{
 	{"id", ColID}, {"queue", ColText}, {"kind", ColText}, {"priority", ColInt}, {"after", ColInt}, {"at", ColInt},
 	{"args", ColText}, {"max_attempts", ColInt}, {"timeout", ColInt}, {"tenant", ColText},
@@ -11,20 +15,28 @@ var InsertCols = []Col{
 	{"keep_done", ColInt}, {"keep_dead", ColInt}, {"keep_cancelled", ColInt}, {"forget_args", ColInt},
 }
 
+// PlainCols are all that a plain row needs: the others keep their defaults. Most
+// jobs are plain, and each column of a row source costs.
+var PlainCols = InsertCols[:7]
+
 // InsertSet says what each column of a new row is, given the row source as o.
-// Columns that are not named keep their defaults.
-func InsertSet(now string) []Assign {
-	return []Assign{
+func InsertSet(now string, plain bool) []Assign {
+	set := []Assign{
 		{"id", "o.id"},
 		{"state", "CASE WHEN o.after > 0 OR o.at > " + now + " THEN 1 ELSE 0 END"},
 		{"queue", "o.queue"},
 		{"kind", "o.kind"},
 		{"priority", "o.priority"},
-		{"run_at", "CASE WHEN o.at > 0 THEN o.at ELSE " + now + " + o.after END"},
-		{"due_at", "CASE WHEN o.at > 0 THEN o.at ELSE " + now + " + o.after END"},
+		{"run_at", "CASE WHEN o.at >= 0 THEN o.at ELSE " + now + " + o.after END"},
+		{"due_at", "CASE WHEN o.at >= 0 THEN o.at ELSE " + now + " + o.after END"},
 		{"wake_at", "CASE WHEN o.after > 0 THEN " + now + " + o.after WHEN o.at > " + now + " THEN o.at ELSE 0 END"},
 		{"created_at", now},
 		{"args", "o.args"},
+	}
+	if plain {
+		return set
+	}
+	return append(set, []Assign{
 		{"max_attempts", "o.max_attempts"},
 		{"timeout", "o.timeout"},
 		{"tenant", "o.tenant"},
@@ -36,33 +48,47 @@ func InsertSet(now string) []Assign {
 		{"keep_dead", "o.keep_dead"},
 		{"keep_cancelled", "o.keep_cancelled"},
 		{"forget_args", "o.forget_args"},
-	}
+	}...)
 }
 
-// InsertFrom is INSERT .. SELECT of new rows from a row source, without what a
-// dialect adds for rows that are held.
-func InsertFrom(d *Dialect, source string) string {
+// InsertFrom is INSERT .. SELECT of new rows from the row source $2 of InsertCols
+// or PlainCols, without what a dialect adds for rows that are held.
+func InsertFrom(d *Dialect, plain bool) string {
 	var cols, exprs []string
-	for _, a := range InsertSet(d.Words.Now) {
+	for _, a := range InsertSet(d.Words.Now, plain) {
 		cols, exprs = append(cols, a.Col), append(exprs, a.Expr)
 	}
+	source := InsertCols
+	if plain {
+		source = PlainCols
+	}
 	return "INSERT INTO " + d.Table("jobs") + " (" + strings.Join(cols, ", ") + ") SELECT " +
-		strings.Join(exprs, ", ") + " FROM " + source + " AS o"
+		strings.Join(exprs, ", ") + " FROM " + d.Words.Rows("$2", source) + " AS o"
 }
 
-// Append adds the row to the JSON text of a row source of InsertCols.
-func (r NewRow) Append(a *Array) {
+// Plain says whether PlainCols hold all of the row.
+func (r *NewRow) Plain() bool {
 	j := r.Job
-	a.Row().ID(j.ID).Text(j.Queue).Text(j.Kind).Int(int64(j.Priority)).Int(ms(j.Due.After)).Int(moment(j.Due.At)).
-		Text(string(j.Args)).Int(int64(j.MaxAttempts)).Int(ms(j.Timeout)).Text(j.Tenant).
+	return j.MaxAttempts == 0 && j.Timeout == 0 && j.Tenant == "" && j.Unique == nil && len(j.Tags) == 0 &&
+		len(j.Meta) == 0 && j.Keep == (domain.Retention{}) && !j.ForgetArgs
+}
+
+// Append adds the row to the JSON text of a row source of InsertCols or PlainCols.
+func (r *NewRow) Append(a *Array, plain bool) {
+	j := r.Job
+	a.Row().ID(j.ID).Text(j.Queue).Text(j.Kind).Int(int64(j.Priority)).Int(MS(j.Due.After)).Int(dueAt(j.Due)).Bytes(j.Args)
+	if plain {
+		return
+	}
+	a.Int(int64(j.MaxAttempts)).Int(MS(j.Timeout)).Text(j.Tenant).
 		Maybe(r.key()).Maybe(r.Lock).Text(encodeTags(j.Tags)).Text(string(j.Meta)).
-		Int(keepMS(j.Keep.Done)).Int(keepMS(j.Keep.Dead)).Int(keepMS(j.Keep.Cancelled)).Int(bit(j.ForgetArgs))
+		Int(KeepMS(j.Keep.Done)).Int(KeepMS(j.Keep.Dead)).Int(KeepMS(j.Keep.Cancelled)).Int(bit(j.ForgetArgs))
 }
 
 // Size is about how many bytes the row takes in a statement.
 func (r *NewRow) Size() int { return 300 + len(r.Job.Args) + len(r.Job.Meta) + 200*len(r.Job.Tags) }
 
-func (r NewRow) key() string {
+func (r *NewRow) key() string {
 	if r.Job.Unique == nil {
 		return ""
 	}
@@ -72,10 +98,16 @@ func (r NewRow) key() string {
 // Chunks cuts new rows into what one statement takes.
 func (c Chunk) Chunks(rows []NewRow) [][]NewRow { return chunks(rows, c, (*NewRow).Size) }
 
-// Values appends the row's values in the order of InsertCols.
-func (r NewRow) Values(to []any) []any {
-	j := r.Job
-	return append(to, j.ID[:], j.Queue, j.Kind, j.Priority, ms(j.Due.After), moment(j.Due.At),
-		string(j.Args), j.MaxAttempts, ms(j.Timeout), j.Tenant, Text(r.key()), Text(r.Lock),
-		encodeTags(j.Tags), string(j.Meta), keepMS(j.Keep.Done), keepMS(j.Keep.Dead), keepMS(j.Keep.Cancelled), bit(j.ForgetArgs))
+// InsertArray is the JSON text of rows, and whether they are all plain.
+func InsertArray(rows []NewRow) (text string, plain bool) {
+	plain, size := true, 2
+	for i := range rows {
+		plain = plain && rows[i].Plain()
+		size += 120 + len(rows[i].Job.Args)*9/8
+	}
+	a := NewArray(size)
+	for i := range rows {
+		rows[i].Append(a, plain)
+	}
+	return a.String(), plain
 }

@@ -77,7 +77,7 @@ func (m migrator) steps(to int) ([]step, error) {
 		return nil, err
 	}
 	if to < 0 || to > len(steps) {
-		return nil, &domain.Fault{Code: domain.Invalid, Op: "migrate", Subject: fmt.Sprint(to), Hint: fmt.Sprintf("the steps are 1 to %d", len(steps))}
+		return nil, &domain.Fault{Code: domain.NotFound, Op: "migrate", Subject: fmt.Sprint(to), Hint: fmt.Sprintf("the steps are 1 to %d", len(steps))}
 	}
 	return steps, nil
 }

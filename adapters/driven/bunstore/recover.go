@@ -130,7 +130,7 @@ func (s *Store) putBack(ctx context.Context, c Conn, part []expiry) ([]expiry, e
 	for i := range part {
 		e := &part[i]
 		tickets[i] = e.ticket()
-		a.Row().ID(e.ID).ID(e.token).Int(int64(e.To)).Int(ms(e.After)).Int(keepMS(e.keep)).Text(e.text).Text(string(e.history))
+		a.Row().ID(e.ID).ID(e.token).Int(int64(e.To)).Int(MS(e.After)).Int(KeepMS(e.keep)).Text(e.text).Text(string(e.history))
 	}
 	n, err := s.exec(ctx, c, s.t.putBack, s.now(), a.String())
 	if err != nil || n == len(part) {

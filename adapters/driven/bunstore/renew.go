@@ -28,7 +28,7 @@ func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewe
 	err := s.write(ctx, "renew", func(ctx context.Context, c Conn) error {
 		res = driven.Renewed{}
 		for _, part := range chunks(r.Tickets, s.d.Chunk, func(*driven.Renewal) int { return 80 }) {
-			lost, err := s.renew(ctx, c, part, ms(r.Lease))
+			lost, err := s.renew(ctx, c, part, MS(r.Lease))
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func (s *Store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration
 		if _, err := s.exec(ctx, c, s.t.runners.remove, s.now(), r.ID); err != nil {
 			return err
 		}
-		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, names(r.Kinds), names(r.Queues), moment(r.StartedAt), ms(ttl))
+		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, names(r.Kinds), names(r.Queues), moment(r.StartedAt), MS(ttl))
 		return err
 	})
 }

@@ -105,7 +105,7 @@ func (c *cells) id(i int) (id [16]byte) {
 func (c *cells) common(j *domain.Job) {
 	j.ID = c.id(0)
 	j.Kind, j.Tenant = c.text(1), c.text(2)
-	j.Priority, j.RunAt = int(c.int(3)), fromMoment(c.int(4))
+	j.Priority, j.RunAt = int(c.int(3)), time.UnixMilli(c.int(4)).UTC()
 	j.Attempts, j.MaxAttempts = int(c.int(5)), int(c.int(6))
 	j.Stalls, j.Snoozes = int(c.int(7)), int(c.int(8))
 	j.Timeout, j.Batch = span(c.int(9)), c.id(10)

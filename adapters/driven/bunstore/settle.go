@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -48,7 +47,8 @@ func SettleText(d *Dialect) string {
 // Legal says whether an outcome is one that a claim may have.
 func legal(o *driven.Outcome) bool { return domain.CanMove(domain.ActSettle, domain.Running, o.To) }
 
-func outcomeRows(outcomes []driven.Outcome) string {
+// OutcomeRows is the JSON text of outcomes, for SettleText.
+func OutcomeRows(outcomes []driven.Outcome) string {
 	var a Array
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -57,8 +57,8 @@ func outcomeRows(outcomes []driven.Outcome) string {
 		if done {
 			text, result = "", string(o.Result)
 		}
-		a.Row().ID(o.Ticket.ID).ID(o.Ticket.Token).Int(int64(o.To)).Int(ms(o.After)).Int(bit(o.Counts)).
-			Int(bit(o.Snoozed)).Int(o.Ran.Microseconds()).Int(keepMS(o.Keep)).Int(bit(done && o.ForgetArgs)).
+		a.Row().ID(o.Ticket.ID).ID(o.Ticket.Token).Int(int64(o.To)).Int(MS(o.After)).Int(bit(o.Counts)).
+			Int(bit(o.Snoozed)).Int(o.Ran.Microseconds()).Int(KeepMS(o.Keep)).Int(bit(done && o.ForgetArgs)).
 			Text(result).Text(text).Text(string(o.History))
 	}
 	return a.String()
@@ -121,18 +121,12 @@ func (s *Store) settleRows(ctx context.Context, c Conn, batch []driven.Outcome) 
 	if s.d.Hot.Settle != nil {
 		return s.d.Hot.Settle(ctx, c, s.now(), batch)
 	}
-	return s.exec(ctx, c, s.t.settle, s.now(), outcomeRows(batch))
+	return s.exec(ctx, c, s.t.settle, s.now(), OutcomeRows(batch))
 }
 
 // unmatched gives the tickets that a look does not find, in their order.
 func (s *Store) unmatched(ctx context.Context, c Conn, look Stmt, tickets []domain.Ticket) ([]domain.JobID, error) {
-	found := make(map[domain.JobID]bool, len(tickets))
-	cell := newCells(1)
-	err := s.each(ctx, c, look, []any{nil, ticketRows(tickets)}, func(rows *sql.Rows) error {
-		err := cell.scan(rows)
-		found[cell.id(0)] = true
-		return err
-	})
+	found, err := IDs(ctx, c, look, nil, ticketRows(tickets))
 	if err != nil {
 		return nil, err
 	}

@@ -85,6 +85,30 @@ func Drain(rows *sql.Rows, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
+// One reads one row into the given places.
+func One(ctx context.Context, c Conn, st Stmt, values []any, to ...any) error {
+	rows, err := c.QueryContext(ctx, st.Text, st.Args(values...)...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, func(rows *sql.Rows) error { return rows.Scan(to...) })
+}
+
+// IDs is the set of the ids in the first column of a query.
+func IDs(ctx context.Context, c Conn, st Stmt, values ...any) (map[domain.JobID]bool, error) {
+	rows, err := c.QueryContext(ctx, st.Text, st.Args(values...)...)
+	if err != nil {
+		return nil, err
+	}
+	found, cell := map[domain.JobID]bool{}, newCells(1)
+	err = Drain(rows, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		found[cell.id(0)] = true
+		return err
+	})
+	return found, err
+}
+
 // fault gives an error its code. The driver's text stays inside, unseen: it may hold arguments.
 func (s *Store) fault(ctx context.Context, op string, err error) error {
 	return s.faultOf(ctx, op, err, true)

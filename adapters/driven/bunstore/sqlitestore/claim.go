@@ -42,7 +42,7 @@ type claimer struct {
 func (c *claimer) Claim(ctx context.Context, conn bunstore.Conn, now any, r driven.ClaimRequest) ([]driven.Claimed, error) {
 	st := c.marks.Compile(claimText(c.table, len(r.Kinds)))
 	values := make([]any, 0, 6+len(r.Kinds))
-	values = append(values, now, r.Token[:], r.Runner, r.Lease.Milliseconds(), r.Queue, r.N)
+	values = append(values, now, r.Token[:], r.Runner, bunstore.MS(r.Lease), r.Queue, r.N)
 	for _, kind := range r.Kinds {
 		values = append(values, kind)
 	}

@@ -9,14 +9,20 @@ import (
 // maxStmts bounds the prepared statements of a connection.
 const maxStmts = 200
 
-// conn is the writer's connection with its statements, each prepared once.
+// conn is the writer's connection. On one of its own the statements are prepared
+// once and kept. On the host's they are not: a statement that is open when
+// database/sql closes its connection keeps the transaction, hence the lock, alive.
 type conn struct {
 	*sql.Conn
+	keep  bool
 	stmts map[string]*sql.Stmt
 }
 
-// ExecContext runs a prepared statement.
+// ExecContext runs a statement.
 func (c *conn) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	if !c.keep {
+		return c.Conn.ExecContext(ctx, text, args...)
+	}
 	st, err := c.prepare(ctx, text)
 	if err != nil {
 		return nil, err
@@ -24,8 +30,11 @@ func (c *conn) ExecContext(ctx context.Context, text string, args ...any) (sql.R
 	return st.ExecContext(ctx, args...)
 }
 
-// QueryContext runs a prepared statement.
+// QueryContext runs a query.
 func (c *conn) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if !c.keep {
+		return c.Conn.QueryContext(ctx, text, args...)
+	}
 	st, err := c.prepare(ctx, text)
 	if err != nil {
 		return nil, err
@@ -84,7 +93,7 @@ func (o *own) get(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{Conn: c, keep: true}, nil
 }
 
 func (o *own) put(c *conn, err error) {

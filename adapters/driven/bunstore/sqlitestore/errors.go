@@ -1,13 +1,11 @@
 package sqlitestore
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/domain"
 )
 
@@ -26,13 +24,8 @@ func result(err error) int {
 // codeOf judges by the typed result code alone. SQLite has no code of its own
 // for a missing table: the store asks the schema then.
 func codeOf(err error) (domain.Code, string) {
-	switch {
-	case errors.Is(err, errClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, driver.ErrBadConn):
-		return domain.Unavailable, "the store is closed or its connection broke"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return domain.Canceled, ""
-	case errors.Is(err, sql.ErrTxDone):
-		return domain.Invalid, "the transaction is over"
+	if errors.Is(err, errClosed) {
+		return domain.Unavailable, "the store is closed"
 	}
 	switch result(err) & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
@@ -51,6 +44,9 @@ func codeOf(err error) (domain.Code, string) {
 		return domain.Canceled, ""
 	case lib.SQLITE_CONSTRAINT, lib.SQLITE_TOOBIG, lib.SQLITE_MISMATCH:
 		return domain.Invalid, "the database refused a value"
+	}
+	if code, hint := bunstore.CommonCode(err); code != "" {
+		return code, hint
 	}
 	return domain.Internal, ""
 }

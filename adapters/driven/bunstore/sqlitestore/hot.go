@@ -8,10 +8,10 @@ import (
 
 // hot are the statements that SQLite has its own form for.
 func hot(d *bunstore.Dialect) bunstore.Hot {
-	table := d.Table("jobs")
-	in := &inserter{row: d.Marks.Compile(insertText(table))}
-	cl := &claimer{marks: d.Marks, table: table, promote: d.Marks.Compile(promoteText(table))}
-	return bunstore.Hot{Insert: in.Insert, Claim: cl.Claim, Promote: cl.Promote}
+	table, compile := d.Table("jobs"), d.Marks.Compile
+	cl := &claimer{marks: d.Marks, table: table, promote: compile(promoteText(table))}
+	st := &settler{done: compile(doneText(table)), any: compile(bunstore.SettleText(d))}
+	return bunstore.Hot{Insert: newInserter(d).Insert, Claim: cl.Claim, Promote: cl.Promote, Settle: st.Settle}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -24,6 +24,13 @@ func open(t testing.TB, cfg sqlitestore.Config) driven.Backend {
 	if cfg.Path == "" {
 		cfg.Path = filepath.Join(t.TempDir(), "jobs.db")
 	}
+	b := openBare(t, cfg)
+	up(t, b)
+	return b
+}
+
+func openBare(t testing.TB, cfg sqlitestore.Config) driven.Backend {
+	t.Helper()
 	b, err := sqlitestore.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +40,14 @@ func open(t testing.TB, cfg sqlitestore.Config) driven.Backend {
 			t.Error(err)
 		}
 	})
+	return b
+}
+
+func up(t testing.TB, b driven.Backend) {
+	t.Helper()
 	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
 		t.Fatal(err, errors.Unwrap(err))
 	}
-	return b
 }
 
 var ids = system.IDs()
