@@ -43,20 +43,22 @@ func (e Exception) covers(v Violation) bool {
 	return v.Rule == e.Rule && (v.Where == e.Where || strings.HasPrefix(v.Where, e.Where+":"))
 }
 
-// checkDocs wants a doc.go with the package's comment in every package that is not a command.
+// checkDocs wants the package's comment in doc.go, or in the one file of a
+// package, for every package that is not a command.
 func checkDocs(t *Tree) (found []Violation) {
-	documented, packages := map[string]bool{}, map[string]bool{}
+	files, inDoc, anywhere := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, f := range t.Files {
 		if f.Test || f.ast.Name.Name == "main" {
 			continue
 		}
-		packages[f.Dir] = true
-		if f.Base == "doc.go" && f.ast.Doc.Text() != "" {
-			documented[f.Dir] = true
+		files[f.Dir]++
+		if f.ast.Doc.Text() != "" {
+			anywhere[f.Dir] = true
+			inDoc[f.Dir] = inDoc[f.Dir] || f.Base == "doc.go"
 		}
 	}
-	for dir := range packages {
-		if !documented[dir] {
+	for dir, n := range files {
+		if !inDoc[dir] && (n > 1 || !anywhere[dir]) {
 			found = append(found, Violation{"doc", dir, "doc.go must say what the package is for, may import and must not know"})
 		}
 	}
