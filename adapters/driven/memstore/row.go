@@ -55,7 +55,7 @@ func (r *row) wait(due domain.Due, now time.Time) {
 
 // holds says whether the ticket is the claim's.
 func (r *row) holds(t domain.Ticket) bool {
-	return r.State == domain.Running && r.token == t.Token && !t.Token.IsZero()
+	return r.State == domain.Running && r.token == t.Token
 }
 
 // unclaim ends the claim. Whose it was stays to be seen.
