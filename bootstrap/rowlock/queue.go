@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/rowlock/rowlock/adapters/driven/retrystore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/inspect"
@@ -80,6 +81,7 @@ func build(ctx context.Context, backend driven.Backend, s *settings) (*Queue, er
 			return nil, err
 		}
 	}
+	backend = retrystore.Wrap(backend)
 	q := &Queue{
 		backend:  backend,
 		registry: work.NewRegistry(),

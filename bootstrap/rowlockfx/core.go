@@ -4,6 +4,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/zap"
 
+	"github.com/rowlock/rowlock/adapters/driven/retrystore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/adapters/driven/zaplog"
 	"github.com/rowlock/rowlock/domain"
@@ -36,7 +37,7 @@ func (m *module) newCore(p coreParams) (core, error) {
 		return core{}, &domain.Fault{Code: domain.Invalid, Op: "make fx module", Subject: p.Backend.Name, Hint: "the backend has no Store or no Close"}
 	}
 	c := core{
-		backend: p.Backend, clock: p.Clock, ids: p.IDs, observer: p.Observer,
+		backend: retrystore.Wrap(p.Backend), clock: p.Clock, ids: p.IDs, observer: p.Observer,
 		wake: system.Join(system.NewBell(), p.Backend.Notify),
 	}
 	if c.clock == nil {

@@ -15,6 +15,6 @@
 // a driven.Observer and a *zap.Logger of the host's where there is one. The
 // client does not depend on the handlers, so a handler may enqueue.
 //
-// It may import application, ports, domain, the system and zaplog adapters, fx
-// and zap. It must not know any store or driver: the host links the one it uses.
+// It may import application, ports, domain, the system, retrystore and zaplog
+// adapters, fx and zap. It must not know any store or driver: the host links the one it uses.
 package rowlockfx
