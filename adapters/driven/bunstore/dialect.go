@@ -35,6 +35,8 @@ type Words struct {
 	// the test's clock before it: coalesce($1, ...). It must not keep an index
 	// from being used.
 	Now string
+	// BigInt is what a whole number is cast to: BIGINT, SIGNED, INTEGER.
+	BigInt string
 	// Contains says whether a text holds a part, by bytes.
 	Contains func(text, part string) string
 	// Rows makes a row source with the columns of one JSON text, an array of

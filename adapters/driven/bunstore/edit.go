@@ -18,6 +18,7 @@ type editRow struct {
 	key    string
 	forget int64
 	keep   domain.Retention
+	err    error // the verdict
 }
 
 func (r *editRow) lock() string {
@@ -37,48 +38,37 @@ func editFindText(d *Dialect) string {
 // errAsIs says that the row is already what was asked for.
 var errAsIs = errors.New("as asked")
 
-// change is one kind of edit: judge says why a row may not be changed, write
-// changes those that may.
+// change is one kind of edit.
 type change struct {
-	op    string
-	judge func(*editRow) error
-	write func(ctx context.Context, c Conn, rows []*editRow) error
+	op      string
+	prepare func(ctx context.Context, c Conn, rows []*editRow) error // may be nil
+	judge   func(*editRow) error                                     // why a row may not be changed
+	write   func(ctx context.Context, c Conn, rows []*editRow) error // changes those that may
 }
 
 // edit reads the rows under their lock, judges each and writes the rest, in one
 // transaction. Refusals are answers, so they keep nothing else back.
-func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change, prepare func(context.Context, Conn, []*editRow) error) ([]domain.Edited, error) {
-	out := make([]domain.Edited, len(r.IDs))
+func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change) (out []domain.Edited, err error) {
 	if len(r.IDs) == 0 {
-		return out, nil
+		return nil, nil
 	}
-	err := s.write(ctx, ch.op, func(ctx context.Context, c Conn) error {
+	err = s.write(ctx, ch.op, func(ctx context.Context, c Conn) error {
 		found, order, err := s.editRows(ctx, c, r)
 		if err != nil {
 			return err
 		}
-		if prepare != nil {
-			if err := prepare(ctx, c, order); err != nil {
+		if ch.prepare != nil {
+			if err := ch.prepare(ctx, c, order); err != nil {
 				return err
 			}
 		}
-		verdicts := make(map[domain.JobID]error, len(order))
 		var fit []*editRow
 		for _, row := range order {
-			if err := ch.judge(row); err != nil {
-				verdicts[row.id] = err
-				continue
-			}
-			fit = append(fit, row)
-		}
-		for i, id := range r.IDs {
-			out[i] = domain.Edited{ID: id, Err: verdicts[id]}
-			if found[id] == nil {
-				out[i].Err = notFound(ch.op, id)
-			} else if errors.Is(verdicts[id], errAsIs) {
-				out[i].Err = nil
+			if row.err = ch.judge(row); row.err == nil {
+				fit = append(fit, row)
 			}
 		}
+		out = answers(ch.op, r.IDs, found)
 		for _, part := range chunks(fit, s.d.Chunk, func(**editRow) int { return 300 }) {
 			if err := ch.write(ctx, c, part); err != nil {
 				return err
@@ -90,6 +80,21 @@ func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change, prepa
 		return nil, err
 	}
 	return out, nil
+}
+
+// answers gives what became of each id, in their order.
+func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []domain.Edited {
+	out := make([]domain.Edited, len(ids))
+	for i, id := range ids {
+		row := found[id]
+		switch out[i].ID = id; {
+		case row == nil:
+			out[i].Err = notFound(op, id)
+		case !errors.Is(row.err, errAsIs):
+			out[i].Err = row.err
+		}
+	}
+	return out
 }
 
 // editRows reads the rows asked for that are of the tenant, in the order of the request.

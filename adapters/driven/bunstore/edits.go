@@ -15,7 +15,7 @@ var (
 )
 
 func newEditTexts(d *Dialect) editTexts {
-	due, c := dueSet(d.Words.Now), d.Marks.Compile
+	due, c := dueSet(d.Words.Now, d.Words.BigInt), d.Marks.Compile
 	update := func(cols []Col, set ...Assign) Stmt {
 		return c(d.Forms.Update(Update{
 			Table: d.Table("jobs"), From: d.Words.Rows("$2", cols),
@@ -37,13 +37,14 @@ func newEditTexts(d *Dialect) editTexts {
 }
 
 // dueSet makes a row due after $3 or at the moment $4, -1 for none.
-func dueSet(now string) []Assign {
-	due := "CASE WHEN $4 >= 0 THEN $4 ELSE " + now + " + $3 END"
+func dueSet(now, big string) []Assign {
+	after, at := "CAST($3 AS "+big+")", "CAST($4 AS "+big+")"
+	due := "CASE WHEN " + at + " >= 0 THEN " + at + " ELSE " + now + " + " + after + " END"
 	return []Assign{
-		{"state", "CASE WHEN $3 > 0 OR $4 > " + now + " THEN 1 ELSE 0 END"},
+		{"state", "CASE WHEN " + after + " > 0 OR " + at + " > " + now + " THEN 1 ELSE 0 END"},
 		{"run_at", due},
 		{"due_at", due},
-		{"wake_at", "CASE WHEN $3 > 0 THEN " + now + " + $3 WHEN $4 > " + now + " THEN $4 ELSE 0 END"},
+		{"wake_at", "CASE WHEN " + after + " > 0 THEN " + now + " + " + after + " WHEN " + at + " > " + now + " THEN " + at + " ELSE 0 END"},
 	}
 }
 
@@ -52,6 +53,10 @@ func dueSet(now string) []Assign {
 func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
 	var taken map[string]domain.JobID
 	ch := change{op: "retry"}
+	ch.prepare = func(ctx context.Context, c Conn, rows []*editRow) (err error) {
+		taken, err = s.locksOf(ctx, c, rows)
+		return err
+	}
 	ch.judge = func(row *editRow) error {
 		if err := running(ch.op, row); err != nil {
 			return err
@@ -66,21 +71,20 @@ func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edite
 		taken[lock] = row.id
 		return nil
 	}
-	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
-		var a Array
-		for _, row := range rows {
-			a.Row().ID(row.id).Maybe(row.lock())
-		}
-		_, err := s.exec(ctx, c, s.t.edit.retry, s.now(), a.String(), MS(r.Due.After), dueAt(r.Due))
-		if err != nil && s.d.Codes.Unique(err) { // taken since we looked
-			return &domain.Fault{Code: domain.Contended, Op: ch.op, Hint: "a unique key was taken meanwhile: try again", Err: err}
-		}
-		return err
+	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error { return s.writeRetry(ctx, c, r.Due, rows) }
+	return s.edit(ctx, r, ch)
+}
+
+func (s *Store) writeRetry(ctx context.Context, c Conn, due domain.Due, rows []*editRow) error {
+	var a Array
+	for _, row := range rows {
+		a.Row().ID(row.id).Maybe(row.lock())
 	}
-	return s.edit(ctx, r, ch, func(ctx context.Context, c Conn, rows []*editRow) (err error) {
-		taken, err = s.locksOf(ctx, c, rows)
-		return err
-	})
+	_, err := s.exec(ctx, c, s.t.edit.retry, s.now(), a.String(), MS(due.After), dueAt(due))
+	if err != nil && s.d.Codes.Unique(err) { // taken since we looked
+		return &domain.Fault{Code: domain.Contended, Op: "retry", Hint: "a unique key was taken meanwhile: try again", Err: err}
+	}
+	return err
 }
 
 // locksOf finds who holds the keys of the rows.
@@ -121,7 +125,7 @@ func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 		_, err := s.exec(ctx, c, s.t.edit.cancel, s.now(), a.String())
 		return err
 	}
-	return s.edit(ctx, r, ch, nil)
+	return s.edit(ctx, r, ch)
 }
 
 // Delete removes the rows.
@@ -135,7 +139,7 @@ func (s *Store) Delete(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 		_, err := s.deleteIDs(ctx, c, ids)
 		return err
 	}
-	return s.edit(ctx, r, ch, nil)
+	return s.edit(ctx, r, ch)
 }
 
 // Reschedule moves waiting rows.
@@ -158,5 +162,5 @@ func (s *Store) Reschedule(ctx context.Context, r driven.EditRequest) ([]domain.
 		_, err := s.exec(ctx, c, s.t.edit.reschedule, s.now(), a.String(), MS(r.Due.After), dueAt(r.Due))
 		return err
 	}
-	return s.edit(ctx, r, ch, nil)
+	return s.edit(ctx, r, ch)
 }

@@ -102,7 +102,11 @@ func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err
 		if !up {
 			list, note = st.down, m.remove(st)
 		}
-		for _, one := range append(list, statement{text: note}) {
+		list = append(list, statement{text: note})
+		if !up && len(applied) == 1 { // the last one: nothing of ours stays behind
+			list = append(list, statement{text: "DROP TABLE " + m.s.d.Table("migrations")})
+		}
+		for _, one := range list {
 			if err := m.run(ctx, c, one); err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func (s *Store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration
 		if _, err := s.exec(ctx, c, s.t.runners.remove, s.now(), r.ID); err != nil {
 			return err
 		}
-		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, names(r.Kinds), names(r.Queues), moment(r.StartedAt), MS(ttl))
+		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, Names(r.Kinds), Names(r.Queues), moment(r.StartedAt), MS(ttl))
 		return err
 	})
 }
@@ -64,8 +64,8 @@ func (s *Store) ListRunners(ctx context.Context, limit int) (out []domain.Runner
 	return out, err
 }
 
-// names is a list as a JSON array.
-func names(list []string) string {
+// Names is a list of names as a JSON array.
+func Names(list []string) string {
 	b := []byte{'['}
 	for i, name := range list {
 		if i > 0 {

@@ -39,68 +39,6 @@ func columns(cols []string, prefix string, replaced map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// cells is one row as the driver gave it: no reflection, one pass.
-type cells struct {
-	v    []any
-	dest []any
-}
-
-func newCells(n int) *cells {
-	c := &cells{v: make([]any, n), dest: make([]any, n)}
-	for i := range c.v {
-		c.dest[i] = &c.v[i]
-	}
-	return c
-}
-
-func (c *cells) scan(rows *sql.Rows) error { return rows.Scan(c.dest...) }
-
-func (c *cells) int(i int) int64 {
-	n, _ := c.v[i].(int64) // every driver gives integers so; NULL is 0
-	return n
-}
-
-func (c *cells) text(i int) string {
-	switch v := c.v[i].(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return ""
-}
-
-func (c *cells) bytes(i int) []byte {
-	switch v := c.v[i].(type) {
-	case string:
-		return []byte(v)
-	case []byte: // a copy already: Scan gave it to an any
-		return v
-	}
-	return nil
-}
-
-// id reads an id: 16 bytes, or the text form that some drivers give.
-func (c *cells) id(i int) (id [16]byte) {
-	switch v := c.v[i].(type) {
-	case []byte:
-		if len(v) == 16 {
-			copy(id[:], v)
-			return id
-		}
-		j, _ := domain.ParseJobID(string(v))
-		return j
-	case string:
-		if len(v) == 16 {
-			copy(id[:], v)
-			return id
-		}
-		j, _ := domain.ParseJobID(v)
-		return j
-	}
-	return id
-}
-
 // common fills what claimCols hold.
 func (c *cells) common(j *domain.Job) {
 	j.ID = c.id(0)

@@ -1,27 +1,28 @@
 package bunstore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Marks say how a driver wants its parameters.
 type Marks struct {
-	Positional bool   // ? in order of appearance, else Prefix and a number
-	Prefix     string // "$", "@p", "?"
+	Prefix     string // "$", "@p" or "?"
+	Positional bool   // no number after it: one value for each mark
 }
 
-// Stmt is a compiled text with the order its driver wants the values in.
+// Stmt is a compiled text with the values its driver wants, in their order.
 type Stmt struct {
 	Text  string
-	order []int // nil: as given
+	order []int
 }
 
-// Compile turns $1, $2, .. of a text into the driver's marks. A $ without a
-// number after it stays (JSON paths).
+// Compile turns $1, $2, .. of a text into the driver's marks; values that the
+// text does not name are not sent. A $ without a number after it stays (JSON paths).
 func (m Marks) Compile(text string) Stmt {
 	var b strings.Builder
-	var order []int
+	st := Stmt{}
 	for i := 0; i < len(text); i++ {
 		end := i + 1
 		for text[i] == '$' && end < len(text) && text[end] >= '0' && text[end] <= '9' {
@@ -31,23 +32,23 @@ func (m Marks) Compile(text string) Stmt {
 			b.WriteByte(text[i])
 			continue
 		}
-		if m.Positional {
-			n, _ := strconv.Atoi(text[i+1 : end]) // digits only
-			order = append(order, n-1)
-			b.WriteByte('?')
-		} else {
-			b.WriteString(m.Prefix + text[i+1:end])
+		n, _ := strconv.Atoi(text[i+1 : end]) // digits only
+		at := slices.Index(st.order, n-1)
+		if at < 0 || m.Positional {
+			st.order = append(st.order, n-1)
+			at = len(st.order) - 1
+		}
+		if b.WriteString(m.Prefix); !m.Positional {
+			b.WriteString(strconv.Itoa(at + 1))
 		}
 		i = end - 1
 	}
-	return Stmt{Text: b.String(), order: order}
+	st.Text = b.String()
+	return st
 }
 
 // Args puts the values, $1 first, into the driver's order.
 func (s Stmt) Args(values ...any) []any {
-	if s.order == nil {
-		return values
-	}
 	out := make([]any, len(s.order))
 	for i, n := range s.order {
 		out[i] = values[n]

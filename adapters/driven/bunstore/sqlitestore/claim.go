@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -32,19 +33,50 @@ func promoteText(table string) string {
 		" WHERE state = 1 AND state > 0 AND wake_at > 0 AND wake_at <= " + now + " ORDER BY wake_at LIMIT $2)"
 }
 
+// manyKinds is where arms end: SQLite takes 500 of them at most. A runner with
+// more kinds sorts what is ready of them.
+const manyKinds = 400
+
+// manyText is claimText for any number of kinds, $7 being their JSON array.
+func manyText(table string) string {
+	return strings.Replace(claimText(table, 1), "kind = $7", "kind IN (SELECT value FROM json_each($7))", 1)
+}
+
 // claimer is the claim of one table.
 type claimer struct {
 	marks   bunstore.Marks
 	table   string
 	promote bunstore.Stmt
+	many    bunstore.Stmt
+
+	mu    sync.Mutex
+	kinds map[int]bunstore.Stmt // by their number
 }
 
+// text gives the claim for a number of kinds, put together once.
+func (c *claimer) text(kinds int) bunstore.Stmt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st, ok := c.kinds[kinds]
+	if !ok {
+		st = c.marks.Compile(claimText(c.table, kinds))
+		c.kinds[kinds] = st
+	}
+	return st
+}
+
+// Claim takes what is ready.
 func (c *claimer) Claim(ctx context.Context, conn bunstore.Conn, now any, r driven.ClaimRequest) ([]driven.Claimed, error) {
-	st := c.marks.Compile(claimText(c.table, len(r.Kinds)))
 	values := make([]any, 0, 6+len(r.Kinds))
 	values = append(values, now, r.Token[:], r.Runner, bunstore.MS(r.Lease), r.Queue, r.N)
-	for _, kind := range r.Kinds {
-		values = append(values, kind)
+	st := c.many
+	if len(r.Kinds) > manyKinds {
+		values = append(values, bunstore.Names(r.Kinds))
+	} else {
+		st = c.text(len(r.Kinds))
+		for _, kind := range r.Kinds {
+			values = append(values, kind)
+		}
 	}
 	rows, err := conn.QueryContext(ctx, st.Text, st.Args(values...)...)
 	if err != nil {
@@ -53,11 +85,7 @@ func (c *claimer) Claim(ctx context.Context, conn bunstore.Conn, now any, r driv
 	return bunstore.ScanClaims(rows, r)
 }
 
+// Promote makes ready what time has made due.
 func (c *claimer) Promote(ctx context.Context, conn bunstore.Conn, now any, limit int) (int, error) {
-	res, err := conn.ExecContext(ctx, c.promote.Text, c.promote.Args(now, limit)...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	return int(n), err
+	return exec(ctx, conn, c.promote, now, limit)
 }

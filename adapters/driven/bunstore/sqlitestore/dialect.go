@@ -23,9 +23,10 @@ func newDialect(db *sql.DB, prefix string) bunstore.Dialect {
 		Build:  bun.NewDB(db, sqlitedialect.New()),
 		Prefix: prefix,
 		Table:  func(table string) string { return `"` + prefix + table + `"` },
-		Marks:  bunstore.Marks{Positional: true}, // numbered ones are matched by name, one by one
+		Marks:  bunstore.Marks{Prefix: "?", Positional: true}, // numbered ones are matched by name, one by one
 		Words: bunstore.Words{
 			Now:      now,
+			BigInt:   "INTEGER",
 			Contains: func(text, part string) string { return "instr(" + text + ", " + part + ") > 0" },
 			Rows:     rows,
 			HasTable: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",

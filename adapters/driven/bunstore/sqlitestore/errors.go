@@ -51,6 +51,13 @@ func codeOf(err error) (domain.Code, string) {
 	return domain.Internal, ""
 }
 
+// fatal says that a connection is better opened anew: the file may be another
+// one by now, or writable again.
+func fatal(err error) bool {
+	code, _ := codeOf(err)
+	return err != nil && code == domain.Unavailable
+}
+
 // refused says that a value was refused.
 func refused(err error) bool {
 	c, ok := err.(coded) //nolint:errorlint // the store walks the chain

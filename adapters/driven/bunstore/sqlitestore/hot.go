@@ -9,7 +9,10 @@ import (
 // hot are the statements that SQLite has its own form for.
 func hot(d *bunstore.Dialect) bunstore.Hot {
 	table, compile := d.Table("jobs"), d.Marks.Compile
-	cl := &claimer{marks: d.Marks, table: table, promote: compile(promoteText(table))}
+	cl := &claimer{
+		marks: d.Marks, table: table, kinds: map[int]bunstore.Stmt{},
+		promote: compile(promoteText(table)), many: compile(manyText(table)),
+	}
 	st := &settler{done: compile(doneText(table)), any: compile(bunstore.SettleText(d))}
 	return bunstore.Hot{Insert: newInserter(d).Insert, Claim: cl.Claim, Promote: cl.Promote, Settle: st.Settle}
 }

@@ -172,7 +172,13 @@ func (w *writer) turn() {
 	if err == nil {
 		_, err = conn.ExecContext(context.Background(), end)
 	}
-	w.source.put(conn, err)
+	broken := err
+	for _, c := range group {
+		if fatal(c.err) {
+			broken = c.err
+		}
+	}
+	w.source.put(conn, broken)
 	for _, c := range group {
 		c.answer(err)
 	}
