@@ -1,8 +1,12 @@
 package rowlockfx
 
 import (
+	"context"
+	"time"
+
 	"go.uber.org/fx"
 
+	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/application/runner"
 	"github.com/rowlock/rowlock/application/upkeep"
 	"github.com/rowlock/rowlock/application/work"
@@ -22,7 +26,6 @@ func newRegistry(handlers []registration) (*work.Registry, error) {
 
 // work starts the runner with the app and stops it before anything that the
 // handlers or the backend need: fx stops in the reverse order of construction.
-// The stop's context bounds how long handlers may take to finish.
 func (m *module) work(life fx.Lifecycle, c core, handlers *work.Registry) error {
 	cfg, up := *m.worker, m.upkeep
 	if cfg.Keep == (domain.Retention{}) {
@@ -43,7 +46,22 @@ func (m *module) work(life fx.Lifecycle, c core, handlers *work.Registry) error 
 	if err != nil {
 		return err
 	}
+	life.Append(fx.Hook{OnStart: r.Start, OnStop: early(r.Stop)})
 	life.Append(fx.Hook{OnStart: keeper.Start, OnStop: keeper.Stop})
-	life.Append(fx.Hook{OnStart: r.Start, OnStop: r.Stop})
 	return nil
+}
+
+// early stops something a little before the app's deadline. Past that fx runs no
+// hook any more, and what stops after the runner, e.g. the host's pool, would
+// stay open.
+func early(stop func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if deadline, ok := ctx.Deadline(); ok {
+			left := deadline.Sub(system.Clock().Now())
+			bounded, cancel := context.WithDeadline(ctx, deadline.Add(-min(time.Second, left/10)))
+			defer cancel()
+			ctx = bounded
+		}
+		return stop(ctx)
+	}
 }
