@@ -83,7 +83,7 @@ func adapters() []Layer {
 func outer() []Layer {
 	suite := append([]string{"application/..."}, core...)
 	return []Layer{
-		{Dir: "bootstrap/rowlockfx", Ours: append([]string{"application/...", "adapters/driven/system", "adapters/driven/zaplog"}, core...), Third: []string{"go.uber.org/fx", "go.uber.org/zap"}},
+		{Dir: "bootstrap/rowlockfx", Ours: append([]string{"application/...", "adapters/driven/retrystore", "adapters/driven/system", "adapters/driven/zaplog"}, core...), Third: []string{"go.uber.org/fx", "go.uber.org/zap"}},
 		{Dir: "bootstrap/backends", Ours: inward},
 		{Dir: "bootstrap/rowlock", Ours: append([]string{"bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
 		{Dir: "bootstrap/cmd/rowlock", Ours: append([]string{"bootstrap/rowlock", "bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
