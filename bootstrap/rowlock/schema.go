@@ -3,7 +3,6 @@ package rowlock
 import (
 	"context"
 
-	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/ports/driving"
 )
@@ -33,22 +32,4 @@ func steps(own []driven.Step, err error) ([]driving.Step, error) {
 		out[i] = driving.Step(step)
 	}
 	return out, err
-}
-
-// installed refuses to start on a store whose tables were never made.
-func installed(ctx context.Context, b driven.Backend) error {
-	if b.Schema == nil {
-		return nil
-	}
-	steps, err := b.Schema.Status(ctx)
-	if err != nil {
-		return err
-	}
-	if len(steps) > 0 && steps[0].AppliedAt.IsZero() {
-		return &domain.Fault{
-			Code: domain.Unsupported, Op: "start", Subject: "the tables of " + b.Name,
-			Hint: "they are not there: run `rowlock migrate up`, or open with rowlock.Migrate()",
-		}
-	}
-	return nil
 }

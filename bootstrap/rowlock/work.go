@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowlock/rowlock/application/runner"
 	"github.com/rowlock/rowlock/application/upkeep"
+	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/ports/driving"
 )
 
@@ -93,7 +94,7 @@ func (w worker) hire(ctx context.Context) (*runner.Runner, *upkeep.Service, erro
 	if err := q.refused.err(); err != nil {
 		return nil, nil, err
 	}
-	if err := installed(ctx, q.backend); err != nil {
+	if err := ready(ctx, q.backend.Store); err != nil {
 		return nil, nil, err
 	}
 	r, err := runner.New(w.runner, runner.Deps{
@@ -104,6 +105,16 @@ func (w worker) hire(ctx context.Context) (*runner.Runner, *upkeep.Service, erro
 	}
 	keeper, err := upkeep.New(w.upkeep.For(w.runner.Lease, w.runner.Renew), q.upkeepDeps(r.ID()))
 	return r, keeper, err
+}
+
+// ready asks the tables whether they are there, so that a start fails with what
+// is to be done and no loop fails for ever.
+func ready(ctx context.Context, store driven.Store) error {
+	if _, err := store.Queues(ctx, "", 1); err != nil {
+		return err
+	}
+	_, err := store.ListRunners(ctx, 1)
+	return err
 }
 
 // dismissal is how long the upkeep may take to end the pass it is in.

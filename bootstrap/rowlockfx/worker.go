@@ -11,6 +11,7 @@ import (
 	"github.com/rowlock/rowlock/application/upkeep"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // newRegistry registers every handler of the group.
@@ -46,6 +47,7 @@ func (m *module) work(life fx.Lifecycle, c core, handlers *work.Registry) error 
 	if err != nil {
 		return err
 	}
+	life.Append(fx.StartHook(func(ctx context.Context) error { return ready(ctx, c.backend.Store) }))
 	life.Append(fx.Hook{OnStart: r.Start, OnStop: early(r.Stop)})
 	life.Append(fx.Hook{OnStart: keeper.Start, OnStop: keeper.Stop})
 	return nil
@@ -64,4 +66,14 @@ func early(stop func(context.Context) error) func(context.Context) error {
 		}
 		return stop(ctx)
 	}
+}
+
+// ready asks the tables whether they are there, so that a start fails with what
+// is to be done and no loop fails for ever.
+func ready(ctx context.Context, store driven.Store) error {
+	if _, err := store.Queues(ctx, "", 1); err != nil {
+		return err
+	}
+	_, err := store.ListRunners(ctx, 1)
+	return err
 }
