@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,10 @@ import (
 
 // maxRefusals is how many refusals of a bulk change are named.
 const maxRefusals = 100
+
+const editHelp = `Name jobs by id, or choose them by flags; --all is needed where no flag narrows the choice.
+Without --state the chosen are %s ones. Every job that matches as the call began is
+changed, page by page. Where some are refused the report says so and the exit code is 4.`
 
 // change is one way to change jobs.
 type change struct {
@@ -70,11 +75,7 @@ func (s *shell) edit(c change, only []domain.State) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: c.use + " [ID...]", Short: c.short, Args: cobra.ArbitraryArgs,
-		Long: c.short + `.
-
-Name jobs by id, or choose them by flags; --all is needed where no flag narrows the choice.
-Without --state the chosen are ` + namesOf(c.states) + ` ones. Every job that matches as the call began is
-changed, page by page. Where some are refused the report says so and the exit code is 4.`,
+		Long:    c.short + ".\n\n" + fmt.Sprintf(editHelp, namesOf(c.states)),
 		Example: "  " + c.path + " " + c.use + " 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10\n  " + c.path + " " + c.use + " --queue web --since 1d",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -82,18 +83,17 @@ changed, page by page. Where some are refused the report says so and the exit co
 		if err != nil {
 			return err
 		}
-		if len(args) > 0 {
-			if all || choose.narrow() {
-				return invalid("read arguments", cmd.CommandPath(), "name ids or choose by flags, not both")
-			}
-			return s.editNamed(cmd.Context(), c, args, due)
-		}
-		if !all && !choose.narrow() {
-			return invalid("read arguments", cmd.CommandPath(), "name ids, narrow the choice by flags, or say --all for every "+namesOf(c.states)+" job")
-		}
 		filter, err := choose.filter(s.Now, c.states...)
 		if err != nil {
 			return err
+		}
+		switch chosen := all || choose.narrow(); {
+		case len(args) > 0 && chosen:
+			return invalid("read arguments", cmd.CommandPath(), "name ids or choose by flags, not both")
+		case len(args) > 0:
+			return s.editNamed(cmd.Context(), c, args, due)
+		case !chosen:
+			return invalid("read arguments", cmd.CommandPath(), "name ids, narrow the choice by flags, or say --all for every "+namesOf(c.states)+" job")
 		}
 		return s.editAll(cmd.Context(), c, driving.Bulk{Filter: filter, All: all}, due)
 	}
