@@ -180,6 +180,22 @@ func TestABackendWithoutItsPartsIsRefused(t *testing.T) {
 	}
 }
 
+func TestADSNAndItsOptionsAreCheckedByTheStore(t *testing.T) {
+	dsn := stores(t)["sqlite"]
+	for name, opt := range map[string]rowlock.Option{"prefix": rowlock.TablePrefix(`a"b`), "durability": rowlock.Synchronous("OFF")} {
+		if _, err := rowlock.Open(t.Context(), dsn, opt); domain.CodeOf(err) != domain.Invalid {
+			t.Errorf("a bad %s: %v, want Invalid", name, err)
+		}
+	}
+	q := open(t, dsn, rowlock.TablePrefix("jobs_"), rowlock.Synchronous("NORMAL"), rowlock.Migrate())
+	if text, err := q.Schema().Print(1); err != nil || !strings.Contains(text, "jobs_jobs") {
+		t.Errorf("the prefix is not used: %v", err)
+	}
+	if _, err := rowlock.Open(t.Context(), "postgres://db/app"); domain.CodeOf(err) != domain.Unsupported {
+		t.Errorf("got %v, want Unsupported", err)
+	}
+}
+
 // broken is a schema that cannot be installed.
 type broken struct{ driven.Migrator }
 

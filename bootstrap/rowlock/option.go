@@ -27,6 +27,10 @@ func Migrate() Option { return func(s *settings) { s.migrate = true } }
 // TablePrefix stands before the name of every table; without it "rowlock_".
 func TablePrefix(prefix string) Option { return func(s *settings) { s.store.TablePrefix = prefix } }
 
+// Synchronous is SQLite's durability: "FULL", the default, or "NORMAL", with
+// which a power cut may take the last commits. Other stores have no use for it.
+func Synchronous(mode string) Option { return func(s *settings) { s.store.Synchronous = mode } }
+
 // WithLogger writes every event to the logger.
 func WithLogger(log *zap.Logger) Option {
 	return func(s *settings) { s.observers = append(s.observers, zaplog.New(log)) }

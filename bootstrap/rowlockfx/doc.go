@@ -1,7 +1,7 @@
 // Package rowlockfx is Rowlock as an fx module that a host embeds.
 //
 //	fx.New(
-//		fx.Provide(NewZap, NewPool, NewMailer),
+//		fx.Provide(NewZap, NewPool, NewMailer), fx.Supply(sqlitestore.Config{}),
 //		rowlockfx.Module(
 //			rowlockfx.Backend(sqlitestore.FromDB),
 //			rowlockfx.Worker(runner.Config{Queues: runner.Queues{"mail": 50}}),
