@@ -31,8 +31,8 @@ func promoteSetText(d *Dialect) string {
 	})
 }
 
-// nextText reads the first moment at which time moves a scheduled row, and now.
-func nextText(d *Dialect) string {
+// NextText reads the first moment at which time moves a scheduled row, and now.
+func NextText(d *Dialect) string {
 	return d.Forms.Select(Select{
 		Columns: "j.wake_at, " + d.Words.Now, From: d.Table("jobs"),
 		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1",

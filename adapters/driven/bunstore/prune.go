@@ -13,8 +13,8 @@ import (
 // (..) ORDER BY wake_at` would sort everything that is over.
 var terminal = []domain.State{domain.Done, domain.Dead, domain.Cancelled}
 
-// pruneText finds at most $2 rows of a state whose retention ended; with tenant, only those of $3.
-func pruneText(d *Dialect, state domain.State, tenant bool) string {
+// PruneText finds at most $2 rows of a state whose retention ended; with tenant, only those of $3.
+func PruneText(d *Dialect, state domain.State, tenant bool) string {
 	where := "j.state = " + strconv.Itoa(int(state)) + " AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= " + d.Words.Now
 	if tenant {
 		where += " AND j.tenant = $3"
@@ -24,8 +24,8 @@ func pruneText(d *Dialect, state domain.State, tenant bool) string {
 
 func pruneTexts(d *Dialect) (out [2][]Stmt) {
 	for _, state := range terminal {
-		out[0] = append(out[0], d.Marks.Compile(pruneText(d, state, false)))
-		out[1] = append(out[1], d.Marks.Compile(pruneText(d, state, true)))
+		out[0] = append(out[0], d.Marks.Compile(PruneText(d, state, false)))
+		out[1] = append(out[1], d.Marks.Compile(PruneText(d, state, true)))
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func newTexts(d *Dialect) texts {
 		holders:     c(holdersText(d)),
 		promoteFind: c(promoteFindText(d)),
 		promoteSet:  c(promoteSetText(d)),
-		next:        c(nextText(d)),
+		next:        c(NextText(d)),
 		settle:      c(SettleText(d)),
 		settled:     c(ticketsText(d, "j.settled = o.token")),
 		renew:       c(RenewText(d)),

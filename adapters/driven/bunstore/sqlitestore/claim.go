@@ -10,11 +10,11 @@ import (
 )
 
 // claimText takes at most N due rows of a queue and some kinds. One arm a kind,
-// none with a LIMIT: then SQLite walks the arms as co-routines in the order of
-// the index and merges them lazily, so that it reads N rows and not N a kind, and
-// nothing of foreign kinds (us a job: 3.9 with 1 kind, 5.3 with 5, 7.8 with 50;
-// with a LIMIT in each arm 28.7 with 50). One writer has the file to itself, so
-// nothing has to be locked or passed over.
+// none with a LIMIT, and the order on the UNION itself: then SQLite walks the arms
+// in the order of the index and merges them lazily, so that it reads N rows and not
+// N a kind, and nothing of foreign kinds (us a job: 3.9 with 1 kind, 5.3 with 5, 7.8
+// with 50; with a LIMIT in each arm 28.7 with 50; ordered from outside it sorts all).
+// One writer has the file to itself, so nothing has to be locked or passed over.
 //
 // $2 token, $3 runner, $4 lease, $5 queue, $6 limit, $7.. kinds.
 func claimText(table string, kinds int) string {
@@ -23,7 +23,7 @@ func claimText(table string, kinds int) string {
 		arms[i] = "SELECT id, priority, run_at FROM " + table + " WHERE state = 0 AND queue = $5 AND kind = $" + itoa(7+i)
 	}
 	return "UPDATE " + table + " SET state = 3, token = $2, runner = $3, stuck = 0, claimed_at = " + now + ", wake_at = " + now + " + $4" +
-		" WHERE id IN (SELECT id FROM (" + strings.Join(arms, " UNION ALL ") + ") ORDER BY priority, run_at, id LIMIT $6)" +
+		" WHERE id IN (SELECT id FROM (" + strings.Join(arms, " UNION ALL ") + " ORDER BY priority, run_at, id LIMIT $6))" +
 		" RETURNING " + bunstore.ClaimColumns("", nil)
 }
 

@@ -1,0 +1,112 @@
+package pgstore
+
+import (
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore"
+	"github.com/rowlock/rowlock/migrations"
+)
+
+// now is PostgreSQL's time in milliseconds at the start of the statement.
+// clock_timestamp() would not do as an index condition; the cast alone would
+// round up. As a subquery it is worked out once a statement and not for each row,
+// which is 1 us of each row of an insert.
+const now = "(SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint))"
+
+// newDialect is PostgreSQL's dialect for tables of a schema and prefix.
+func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
+	d := bunstore.Dialect{
+		Name:   name,
+		Build:  bun.NewDB(db, pgdialect.New()),
+		Prefix: cfg.TablePrefix,
+		Table:  cfg.table,
+		Marks:  bunstore.Marks{Prefix: "$"},
+		Words: bunstore.Words{
+			Now:      now,
+			BigInt:   "BIGINT",
+			Contains: func(text, part string) string { return "strpos(" + text + ", " + part + ") > 0" },
+			Rows:     rows,
+			HasTable: hasTable(cfg),
+		},
+		Forms: bunstore.Forms{
+			Select: func(q bunstore.Select) string { return bunstore.SelectLimit(q, locks) },
+			Update: bunstore.UpdateFrom,
+			Delete: bunstore.DeleteIn,
+		},
+		Moves: bunstore.Moves{
+			Files:  migrations.Postgres(),
+			Book:   book(cfg),
+			Marks:  []string{"{schema}", strings.ReplaceAll(cfg.Schema, `"`, `""`)},
+			Atomic: true,
+		},
+		Codes:   bunstore.Codes{Of: codeOf, Refused: refused, Unique: unique},
+		Chunk:   bunstore.Chunk{Rows: 1000, Bytes: 8 << 20},
+		ID:      uuid,
+		Save:    [3]string{"SAVEPOINT rowlock_host", "ROLLBACK TO SAVEPOINT rowlock_host", "RELEASE SAVEPOINT rowlock_host"},
+		Singles: true,
+	}
+	d.Hot = bunstore.Hot{
+		Insert: newInserter(&d).Insert,
+		Take:   newClaimer(&d).Take,
+		Settle: newSettler(&d).Settle,
+	}
+	return d
+}
+
+// rows reads a JSON array of arrays. As jsonb it is parsed once; as json each
+// column parses its row anew, three times slower. Arrays, one for each column,
+// are 15 % faster than jsonb for an insert and bring nothing for a settle.
+func rows(param string, cols []bunstore.Col) string {
+	out := make([]string, len(cols))
+	for i, c := range cols {
+		expr := "t.v ->> " + strconv.Itoa(i)
+		switch c.Type {
+		case bunstore.ColID:
+			expr = "(" + expr + ")::uuid"
+		case bunstore.ColInt:
+			expr = "(" + expr + ")::bigint"
+		case bunstore.ColText:
+		}
+		out[i] = expr + " AS " + c.Name
+	}
+	return "(SELECT " + strings.Join(out, ", ") + " FROM jsonb_array_elements(" + param + "::jsonb) AS t(v))"
+}
+
+// hasTable asks the catalog, whatever the search_path is.
+func hasTable(cfg Config) string {
+	return "SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace" +
+		" WHERE n.nspname = " + literal(cfg.Schema) + " AND c.relkind IN ('r', 'p') AND c.relname = $1::text"
+}
+
+// book is the table of migrations.
+func book(cfg Config) string {
+	return "CREATE TABLE " + cfg.table("migrations") + " (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)"
+}
+
+// array is the literal of an array of texts.
+func array(texts []string) string {
+	b := []byte{'{'}
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		for k := 0; k < len(text); k++ {
+			if text[k] == '"' || text[k] == '\\' {
+				b = append(b, '\\')
+			}
+			b = append(b, text[k])
+		}
+		b = append(b, '"')
+	}
+	return string(append(b, '}'))
+}
+
+// uuid is an id as a bound value that every mode of pgx takes.
+func uuid(id [16]byte) any { return pgtype.UUID{Bytes: id, Valid: true} }

@@ -1,0 +1,1 @@
+SELECT j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) FROM "rowlock_jobs" AS j WHERE j.state = 3 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AND j.runner <> ? ORDER BY j.wake_at LIMIT ?

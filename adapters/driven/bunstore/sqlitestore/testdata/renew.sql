@@ -1,0 +1,1 @@
+UPDATE "rowlock_jobs" AS j SET wake_at = coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) + ?, stuck = o.stuck FROM (SELECT unhex(value ->> 0) AS id, unhex(value ->> 1) AS token, value ->> 2 AS stuck FROM json_each(?)) AS o WHERE j.id = o.id AND j.token = o.token
