@@ -10,7 +10,7 @@ import (
 )
 
 func TestFilterScope(t *testing.T) {
-	free, acme := context.Background(), domain.WithTenant(context.Background(), "acme")
+	free, acme := t.Context(), domain.WithTenant(t.Context(), "acme")
 	cases := map[string]struct {
 		ctx    context.Context
 		filter domain.Filter

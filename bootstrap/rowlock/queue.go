@@ -58,7 +58,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*Queue, error) {
 // New puts a queue on a store that is open already, e.g. a host's own adapter.
 // The queue's Close closes the store too; an error leaves it open.
 func New(backend driven.Backend, opts ...Option) (*Queue, error) {
-	return build(context.Background(), backend, settingsOf(opts))
+	return build(context.Background(), backend, settingsOf(opts)) //nolint:forbidigo // nobody waits to give a migration up
 }
 
 func settingsOf(opts []Option) *settings {
