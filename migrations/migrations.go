@@ -16,6 +16,12 @@ var sqliteFiles embed.FS
 // SQLite are the steps for SQLite.
 func SQLite() fs.FS { return sub(sqliteFiles, "sqlite") }
 
+//go:embed postgres/*.sql
+var postgresFiles embed.FS
+
+// Postgres are the steps for PostgreSQL.
+func Postgres() fs.FS { return sub(postgresFiles, "postgres") }
+
 // sub is a folder of embedded files, which is there or the build fails.
 func sub(files embed.FS, folder string) fs.FS {
 	in, err := fs.Sub(files, folder)

@@ -39,10 +39,19 @@ func NextText(d *Dialect) string {
 	})
 }
 
-// Claim first makes ready what time has made due, then takes, in one transaction.
+// Claim first makes ready what time has made due, then takes, in one transaction
+// unless the dialect has its own way.
 func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Claims, err error) {
 	if r.N <= 0 || len(r.Kinds) == 0 {
 		return driven.Claims{Next: driven.NoNext}, nil
+	}
+	if s.d.Hot.Take != nil {
+		err = s.one(ctx, "claim", func(ctx context.Context, c Conn) (err error) {
+			res, err = s.d.Hot.Take(ctx, c, s.now(), r)
+			return err
+		})
+		sortClaims(res.Jobs)
+		return res, err
 	}
 	err = s.write(ctx, "claim", func(ctx context.Context, c Conn) error {
 		now := s.now()

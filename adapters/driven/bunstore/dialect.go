@@ -27,6 +27,9 @@ type Dialect struct {
 	Chunk  Chunk                    // bounds of one statement
 	ID     func(id [16]byte) any    // an id as a bound value; nil: its 16 bytes
 	Save   [3]string                // set a savepoint, go back to it, release it ("": needs none)
+	// Singles says that a batch of a settle or renew is one statement, also where
+	// Hot has its own, so that autocommit is enough for it.
+	Singles bool
 }
 
 // Words are the expressions that databases spell differently.
@@ -122,6 +125,10 @@ type Hot struct {
 	// Promote makes at most limit due scheduled rows ready, the longest due
 	// first, and says how many. nil: a locking read, then an update.
 	Promote func(ctx context.Context, c Conn, now any, limit int) (int, error)
+	// Take is the whole of a Claim, in any order, in statements that each may stand
+	// alone (it runs under One), for dialects that do it in fewer round trips. nil:
+	// Promote, Claim and a look at what is next, in one transaction.
+	Take func(ctx context.Context, c Conn, now any, r driven.ClaimRequest) (driven.Claims, error)
 	// Settle writes outcomes that have no short cut and says how many rows it
 	// changed. nil: one update from a row source.
 	Settle func(ctx context.Context, c Conn, now any, o []driven.Outcome) (int, error)

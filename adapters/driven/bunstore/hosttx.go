@@ -51,7 +51,7 @@ func (s *Store) Bind(h driven.HostTx) (driven.Inserter, error) {
 	if !ok || t.name != s.d.Name || t.conn == nil {
 		return nil, &domain.Fault{
 			Code: domain.Invalid, Op: "bind transaction",
-			Hint: "give an open transaction of this store's database, wrapped by " + s.d.Name + "store.Tx",
+			Hint: "give an open transaction of this store's database, wrapped by the Tx function of this store's package",
 		}
 	}
 	return &bound{s: s, c: t.conn}, nil

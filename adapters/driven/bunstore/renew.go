@@ -25,9 +25,10 @@ func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewe
 	if len(r.Tickets) == 0 {
 		return res, nil
 	}
-	err := s.write(ctx, "renew", func(ctx context.Context, c Conn) error {
+	parts := chunks(r.Tickets, s.d.Chunk, func(*driven.Renewal) int { return 80 })
+	err := s.batch(len(parts))(ctx, "renew", func(ctx context.Context, c Conn) error {
 		res = driven.Renewed{}
-		for _, part := range chunks(r.Tickets, s.d.Chunk, func(*driven.Renewal) int { return 80 }) {
+		for _, part := range parts {
 			lost, err := s.renew(ctx, c, part, MS(r.Lease))
 			if err != nil {
 				return err

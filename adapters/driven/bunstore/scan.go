@@ -61,13 +61,21 @@ func (c *cells) common(j *domain.Job) {
 // forgotten is forget_args of a row whose args were dropped.
 const forgotten = 2
 
-// ScanClaims reads claimed rows in the order of ClaimColumns and closes them.
-func ScanClaims(rows *sql.Rows, r driven.ClaimRequest) ([]driven.Claimed, error) {
+// ScanClaims reads claimed rows in the order of ClaimColumns and closes them. Any
+// numbers behind these columns, the same in every row, go to tail; a row without
+// an id has nothing else.
+func ScanClaims(rows *sql.Rows, r driven.ClaimRequest, tail ...*int64) ([]driven.Claimed, error) {
 	var out []driven.Claimed
-	c := newCells(len(claimCols))
+	c := newCells(len(claimCols) + len(tail))
 	err := Drain(rows, func(rows *sql.Rows) error {
 		if err := c.scan(rows); err != nil {
 			return err
+		}
+		for i, to := range tail {
+			*to = c.int(len(claimCols) + i)
+		}
+		if c.v[0] == nil {
+			return nil
 		}
 		if out == nil {
 			out = make([]driven.Claimed, 0, min(r.N, 64))

@@ -99,10 +99,18 @@ func (s *Store) Settle(ctx context.Context, all []driven.Outcome) (driven.Settle
 	return res, nil
 }
 
+// batch runs so many batches of a settle or renew: one may be a statement of its own.
+func (s *Store) batch(n int) func(context.Context, string, Work) error {
+	if n == 1 && s.d.Singles {
+		return s.one
+	}
+	return s.write
+}
+
 // settle is one transaction. What the update did not find is looked up: a row
 // that says it was settled by our token was, by an earlier try of this call.
 func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
-	err = s.write(ctx, "settle", func(ctx context.Context, c Conn) error {
+	err = s.batch(1)(ctx, "settle", func(ctx context.Context, c Conn) error {
 		n, err := s.settleRows(ctx, c, batch)
 		if err != nil || n == len(batch) {
 			return err

@@ -30,7 +30,7 @@ func (e *engine) lay(ctx context.Context) (err error) {
 	for range layTries {
 		err = e.One(ctx, func(ctx context.Context, c bunstore.Conn) error { return e.layOnce(ctx, c) })
 		switch sqlState(err) {
-		case "42P06", "42P07", "23505": // another caller made it just now
+		case "42P06", "42P07", "42710", "23505": // another caller made it just now
 		default:
 			return err
 		}

@@ -1,0 +1,146 @@
+package pgstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"go.uber.org/goleak"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
+	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/test/conformance"
+	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/servers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestConformance is the store on a pool of its own, each case in a schema of its own.
+func TestConformance(t *testing.T) {
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true}.open)
+}
+
+// TestConformanceInRealTime has the database's own clock.
+func TestConformanceInRealTime(t *testing.T) {
+	conformance.Run(t, suite{dsn: servers.Postgres(t)}.open)
+}
+
+// TestConformanceHostPool is the store on a pool of the host's with one
+// connection, and breaks it below the adapter.
+func TestConformanceHostPool(t *testing.T) {
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.open)
+}
+
+// suite is how the cases of one run of the suite open their stores.
+type suite struct {
+	dsn    string
+	clock  bool              // with a test clock
+	schema string            // a form for the names of the schemas, with a %d
+	prefix string            // of the tables
+	pool   int               // on a pool of the host's with so many connections
+	mode   pgx.QueryExecMode // of the host's pool; exec where none is given
+	faults bool              // with faults below that pool
+}
+
+// schemas counts the schemas of all tests, so that each case has its own.
+var schemas atomic.Int64
+
+func (s suite) config(now *conformance.Clock) pgstore.Config {
+	if s.schema == "" {
+		s.schema = "case_%d"
+	}
+	cfg := pgstore.Config{DSN: s.dsn, Schema: fmt.Sprintf(s.schema, schemas.Add(1)), TablePrefix: s.prefix}
+	if s.clock {
+		cfg.Now = now.Now
+	}
+	return cfg
+}
+
+func (s suite) open(t testing.TB) conformance.Harness {
+	clock := conformance.NewClock()
+	cfg := s.config(clock)
+	h := conformance.Harness{
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.db(t, nil)) },
+		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
+		Bare: func(t testing.TB) func() driven.Backend {
+			cfg := s.config(clock)
+			return func() driven.Backend { return s.backend(t, cfg, nil) }
+		},
+	}
+	var plan *faults.Plan
+	if s.faults {
+		plan = faults.NewPlan()
+		h.Faults = plan
+	}
+	if s.clock {
+		h.Advance = clock.Advance
+	}
+	h.Backend = s.backend(t, cfg, plan)
+	up(t, h.Backend)
+	return h
+}
+
+// backend opens a store, closed when the test ends.
+func (s suite) backend(t testing.TB, cfg pgstore.Config, plan *faults.Plan) driven.Backend {
+	t.Helper()
+	var b driven.Backend
+	var err error
+	if s.pool > 0 {
+		b, err = pgstore.FromDB(s.db(t, plan), cfg)
+	} else {
+		b, err = pgstore.Open(t.Context(), cfg)
+	}
+	if err != nil {
+		t.Fatal(err, errors.Unwrap(err))
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// db is a pool of the host's own.
+func (s suite) db(t testing.TB, plan *faults.Plan) *sql.DB {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.DefaultQueryExecMode = s.mode; s.mode == 0 {
+		cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	connector := stdlib.GetConnector(*cfg)
+	if plan != nil {
+		connector = faults.Wrap(connector, plan)
+	}
+	db := sql.OpenDB(connector)
+	if s.pool > 0 {
+		db.SetMaxOpenConns(s.pool)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func begin(t testing.TB, db *sql.DB) conformance.HostTx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	return conformance.HostTx{Tx: pgstore.Tx(tx), Commit: tx.Commit, Rollback: tx.Rollback}
+}
+
+func up(t testing.TB, b driven.Backend) {
+	t.Helper()
+	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
+		t.Fatal(err, errors.Unwrap(err))
+	}
+}
