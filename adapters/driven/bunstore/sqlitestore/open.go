@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -39,19 +39,11 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	if cfg.Path == "" || cfg.Path == ":memory:" {
 		return driven.Backend{}, invalid("path", cfg.Path, "give a file; for a store in memory use memory:")
 	}
-	write, err := open(dsn(cfg.Path, "_pragma", "busy_timeout(0)", "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+cfg.Synchronous+")"))
+	e, err := newEngine(cfg)
 	if err != nil {
 		return driven.Backend{}, err
 	}
-	read, err := open(dsn(cfg.Path, "mode", "ro", "_pragma", "busy_timeout(5000)", "_pragma", "query_only(1)"))
-	if err != nil {
-		return driven.Backend{}, err
-	}
-	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(readers)
-	read.SetMaxIdleConns(readers)
-	e := &engine{w: newWriter(&own{db: write}), read: read, owned: []*sql.DB{write, read}}
-	s := bunstore.New(newDialect(read, cfg.TablePrefix), e, cfg.Now)
+	s := bunstore.New(newDialect(e.read, cfg.TablePrefix), e, cfg.Now)
 	if err := s.Check(ctx); err != nil {
 		_ = e.Close() // the first error is the one to tell
 		return driven.Backend{}, err
@@ -91,7 +83,7 @@ func dsn(path string, params ...string) string {
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}
-	parts := strings.Split(path, "/")
+	parts := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
@@ -118,38 +110,4 @@ func (c Config) check() (Config, error) {
 
 func invalid(what, value, hint string) error {
 	return &domain.Fault{Code: domain.Invalid, Op: "check " + what, Subject: domain.CleanText(value, 80), Hint: hint}
-}
-
-// engine is bunstore's way to the database.
-type engine struct {
-	w     *writer
-	read  *sql.DB
-	owned []*sql.DB
-	once  sync.Once
-}
-
-var _ bunstore.Engine = (*engine)(nil)
-
-func (e *engine) Write(ctx context.Context, w bunstore.Work) error { return e.w.do(ctx, w) }
-func (e *engine) One(ctx context.Context, w bunstore.Work) error   { return e.w.do(ctx, w) }
-func (e *engine) Alone(ctx context.Context, w bunstore.Work) error { return e.w.do(ctx, w) }
-
-func (e *engine) Read(ctx context.Context, w bunstore.Work) error {
-	if e.w.life.Err() != nil {
-		return errClosed
-	}
-	return w(ctx, e.read)
-}
-
-// Close lets the transaction under way end, refuses who waits, and closes what Open opened.
-func (e *engine) Close() (err error) {
-	e.once.Do(func() {
-		e.w.close()
-		for _, db := range e.owned {
-			if e := db.Close(); err == nil {
-				err = e
-			}
-		}
-	})
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,7 +17,12 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleEnv); role != "" {
+		os.Exit(play(role))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // open gives a migrated store on a file of the test's own.
 func open(t testing.TB, cfg sqlitestore.Config) driven.Backend {
