@@ -61,10 +61,15 @@ func (r *Runner) rest() {
 }
 
 // endDrain stops the session: a quiet one ends at once; handlers of one that was
-// broken off get as long as a stop gives, or a moment if the time limit came.
+// cancelled get as long as Work gives them, or a moment where the time limit came.
+// Where Runner.Stop ended the drain, its deadline holds.
 func (s *session) endDrain(ctx context.Context, drainErr error) error {
 	limit := s.cfg.StopTimeout
-	if drainErr != nil && ctx.Err() == nil {
+	switch {
+	case s.stopping():
+		<-s.ctx.Done() // everything is written, or Stop gave up
+		limit = time.Second
+	case drainErr != nil && ctx.Err() == nil:
 		limit = min(limit, 2*time.Second)
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
@@ -128,8 +129,17 @@ func (k *kit) runner(cfg runner.Config) *runner.Runner {
 	return r
 }
 
-// started makes and starts a runner that is stopped when the test ends.
+// started makes and starts a runner, which by then looked once and listens, and
+// which is stopped when the test ends. It is for tests in simulated time.
 func (k *kit) started(cfg runner.Config) *runner.Runner {
+	k.t.Helper()
+	r := k.running(cfg)
+	synctest.Wait()
+	return r
+}
+
+// running is started, for any test.
+func (k *kit) running(cfg runner.Config) *runner.Runner {
 	k.t.Helper()
 	r := k.runner(cfg)
 	must(k.t, r.Start(k.t.Context()))

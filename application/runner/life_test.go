@@ -56,6 +56,7 @@ func TestTenantOfTheStarterIsNotInherited(t *testing.T) {
 		k.handle("k", func(ctx context.Context, _ driven.Task) error { tenant = domain.TenantOf(ctx); return nil })
 		r := k.runner(lease(time.Minute))
 		must(t, r.Start(domain.WithTenant(t.Context(), "starter")))
+		synctest.Wait()
 		k.put("k", 1)
 		synctest.Wait()
 		k.stop(r)
@@ -184,6 +185,7 @@ func TestPanickingHooksLoseNothing(t *testing.T) {
 		})
 		must(t, err)
 		must(t, r.Start(t.Context()))
+		synctest.Wait()
 		id := k.put("k", 1)[0]
 		synctest.Wait()
 		k.stop(r)
@@ -223,7 +225,7 @@ func TestDayOfRetries(t *testing.T) {
 		var runs atomic.Int64
 		k.handle("k", func(context.Context, driven.Task) error { runs.Add(1); return errors.New("again") },
 			work.Retry(domain.RetryPolicy{Base: time.Minute, Factor: 1, Jitter: 0.1, Cap: time.Hour, MaxAttempts: 10_000}))
-		r := k.started(runner.Config{})
+		r := k.started(runner.Config{Poll: 10 * time.Second})
 		ids := k.put("k", 5)
 		time.Sleep(24 * time.Hour)
 		k.stop(r)

@@ -32,6 +32,7 @@ func TestCancelledStartContextLosesNoResult(t *testing.T) {
 		k.handle("k", func(ctx context.Context, _ driven.Task) error { time.Sleep(time.Second); return ctx.Err() })
 		r := k.runner(runner.Config{Concurrency: 50})
 		must(t, r.Start(ctx))
+		synctest.Wait()
 		ids := k.put("k", 50)
 		time.Sleep(time.Second) // all are finishing now
 		cancel()

@@ -89,6 +89,7 @@ func TestContextOfAnAttempt(t *testing.T) {
 		k.handle("quick", func(ctx context.Context, _ driven.Task) error { leaked = ctx; return nil })
 		r := k.runner(lease(time.Minute))
 		must(t, r.Start(context.WithValue(t.Context(), key{}, "host")))
+		synctest.Wait()
 		k.put("k", 1)
 		k.put("quick", 1)
 		time.Sleep(11 * time.Second)
