@@ -3,6 +3,7 @@ package domain_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -72,7 +73,7 @@ func TestValidateJSONNamesThePath(t *testing.T) {
 	} {
 		err := domain.ValidateJSON("args", []byte(tc.text), domain.MaxArgs)
 		wantFault(t, err, domain.Invalid, tc.path, tc.hint)
-		if f, ok := err.(*domain.Fault); ok && f.Subject != tc.path {
+		if f := (*domain.Fault)(nil); errors.As(err, &f) && f.Subject != tc.path {
 			t.Errorf("%.60s: the path is %q, want %q", tc.text, f.Subject, tc.path)
 		}
 	}

@@ -90,7 +90,7 @@ func TestFaultText(t *testing.T) {
 }
 
 func TestTenantInScope(t *testing.T) {
-	ctx := context.Background()
+	ctx := t.Context()
 	inner := domain.WithTenant(domain.WithTenant(ctx, "a"), "b")
 	for want, ctx := range map[string]context.Context{
 		"": domain.WithTenant(inner, ""), "b": inner, "a": domain.WithTenant(ctx, "a"),

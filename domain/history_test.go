@@ -78,7 +78,8 @@ func TestHistoryThatCannotBeReadStartsAnew(t *testing.T) {
 
 func TestHistoryOutlivesAnyMoment(t *testing.T) {
 	for _, at := range []time.Time{
-		{}, time.Unix(1<<40, 0), time.Unix(-1<<40, 0), time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC),
+		{},
+		time.Unix(1<<40, 0), time.Unix(-1<<40, 0), time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC),
 		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -12*3600)),
 	} {
 		checkHistory(t, domain.History("").Add(domain.Note{At: at, Message: "m"}), 1)

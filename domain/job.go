@@ -63,12 +63,14 @@ func DefaultRetention() Retention {
 
 // For is how long a row in that terminal state stays, its own wish before the default.
 func (r Retention) For(state State, def Retention) time.Duration {
-	own, other := r.Done, def.Done
+	var own, other time.Duration
 	switch state {
 	case Dead:
 		own, other = r.Dead, def.Dead
 	case Cancelled:
 		own, other = r.Cancelled, def.Cancelled
+	default:
+		own, other = r.Done, def.Done
 	}
 	if own == 0 {
 		return other

@@ -98,8 +98,12 @@ func TestRetentionFor(t *testing.T) {
 		state domain.State
 		want  time.Duration
 	}{
-		{domain.Retention{}, domain.Done, 1}, {domain.Retention{}, domain.Dead, 2}, {domain.Retention{}, domain.Cancelled, 3},
-		{own, domain.Done, 10}, {own, domain.Dead, 20}, {own, domain.Cancelled, domain.KeepForever},
+		{domain.Retention{}, domain.Done, 1},
+		{domain.Retention{}, domain.Dead, 2},
+		{domain.Retention{}, domain.Cancelled, 3},
+		{own, domain.Done, 10},
+		{own, domain.Dead, 20},
+		{own, domain.Cancelled, domain.KeepForever},
 		{domain.Retention{Done: 10}, domain.Dead, 2},
 	} {
 		if got := tc.r.For(tc.state, def); got != tc.want {

@@ -158,7 +158,7 @@ func TestBackoffFunctionOfAKind(t *testing.T) {
 	var seen error
 	spy := func(_ int, err error) time.Duration { seen = err; return time.Second }
 	domain.Judge(&domain.Job{}, domain.Attempt{Err: io.EOF}, domain.Rule{Policy: rule.Policy, Backoff: spy})
-	if seen != io.EOF {
+	if !errors.Is(seen, io.EOF) {
 		t.Errorf("the function was given %v", seen)
 	}
 }

@@ -158,8 +158,14 @@ func TestStalls(t *testing.T) {
 
 func TestStallDelayStaysBoundedAndNeverFalls(t *testing.T) {
 	for _, p := range []domain.StallPolicy{
-		domain.DefaultStalls(), {}, {Base: -1, Cap: -1}, {Base: 1, Cap: math.MaxInt64}, {Base: math.MaxInt64, Cap: math.MaxInt64},
-		{Base: time.Second, Cap: time.Second}, {Base: time.Hour, Cap: time.Second}, {Base: domain.MaxDelay - 1, Cap: domain.MaxDelay},
+		domain.DefaultStalls(),
+		{},
+		{Base: -1, Cap: -1},
+		{Base: 1, Cap: math.MaxInt64},
+		{Base: math.MaxInt64, Cap: math.MaxInt64},
+		{Base: time.Second, Cap: time.Second},
+		{Base: time.Hour, Cap: time.Second},
+		{Base: domain.MaxDelay - 1, Cap: domain.MaxDelay},
 	} {
 		last := time.Duration(0)
 		for n := range 10_001 {

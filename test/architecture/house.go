@@ -11,7 +11,7 @@ var (
 func TheHouse() House {
 	return House{
 		Layers:    append(inner(), append(adapters(), outer()...)...),
-		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/system", "test/conformance", "test/faults"},
+		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers"},
 		TestThird: []string{"go.uber.org/goleak"},
 		Doors: []Door{
 			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/..."}},
@@ -71,6 +71,7 @@ func adapters() []Layer {
 		{Dir: "adapters/driven/memstore", Ours: store, NoStd: []string{"database/sql", "net", "os"}},
 		{Dir: "adapters/driven/bunstore", Ours: store, Third: []string{"github.com/uptrace/bun"}},
 		{Dir: "adapters/driven/bunstore/sqlitestore", Ours: append([]string{"adapters/driven/bunstore", "migrations"}, store...), Third: []string{"github.com/uptrace/bun", "modernc.org/sqlite"}},
+		{Dir: "adapters/driven/bunstore/pgstore", Ours: append([]string{"adapters/driven/bunstore", "migrations"}, store...), Third: []string{"github.com/uptrace/bun", "github.com/jackc/pgx/v5"}},
 		{Dir: "adapters/driven/system", Ours: store, Third: []string{"github.com/google/uuid"}},
 		{Dir: "adapters/driven/zaplog", Ours: store, Third: []string{"go.uber.org/zap"}},
 		{Dir: "adapters/driven/retrystore", Ours: store},
