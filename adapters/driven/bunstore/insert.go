@@ -59,17 +59,23 @@ func (s *Store) insert(ctx context.Context, c Conn, rows []NewRow) ([]driven.Ins
 			return nil, &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "the holder of a unique key keeps changing: try again"}
 		}
 		now, later := distinct(rows, todo)
-		again, err := s.insertDistinct(ctx, c, rows, now, res)
+		held, err := s.insertDistinct(ctx, c, rows, now, res)
 		if err != nil {
 			return nil, err
 		}
-		todo = merge(again, later)
+		if todo = merge(held, later); len(todo) == 0 {
+			return res, nil
+		}
+		// Who shares with an earlier row of the call is held by now, as a rule.
+		if todo, err = s.answerHeld(ctx, c, rows, todo, res); err != nil {
+			return nil, err
+		}
 	}
 	return res, nil
 }
 
-// insertDistinct writes rows that share nothing and answers those to try again.
-func (s *Store) insertDistinct(ctx context.Context, c Conn, rows []NewRow, todo []int, res []driven.Inserted) (again []int, err error) {
+// insertDistinct writes rows that share nothing and answers those that are held.
+func (s *Store) insertDistinct(ctx context.Context, c Conn, rows []NewRow, todo []int, res []driven.Inserted) (held []int, err error) {
 	part := rows
 	if len(todo) < len(rows) {
 		part = make([]NewRow, len(todo))
@@ -81,16 +87,12 @@ func (s *Store) insertDistinct(ctx context.Context, c Conn, rows []NewRow, todo 
 	if err != nil {
 		return nil, err
 	}
-	var held []int
 	for i, n := range todo {
 		if res[n] = (driven.Inserted{ID: rows[n].Job.ID}); !fresh[i] {
 			held = append(held, n)
 		}
 	}
-	if len(held) == 0 {
-		return nil, nil
-	}
-	return s.answerHeld(ctx, c, rows, held, res)
+	return held, nil
 }
 
 // answerHeld looks up who holds the id or key of the rows that were refused.
