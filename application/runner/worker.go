@@ -112,7 +112,6 @@ func (s *session) ended(a *attempt, end ending) {
 	end.at = s.clock.source.Now()
 	end.ran = end.at.Sub(s.clock.epoch) - time.Duration(a.started.Load())
 	cause := a.ctx.end(context.Canceled)
-	a.lane.ran(end.ran, end.at.Sub(s.clock.epoch))
 	end.shutDown = errors.Is(cause, errShutdown)
 	end.timedOut = errors.Is(cause, errTimeout) || a.limit > 0 && end.ran >= a.limit && !end.shutDown
 	switch {
@@ -124,6 +123,7 @@ func (s *session) ended(a *attempt, end ending) {
 		s.held.leave(a)
 		ring(s.changed)
 	}
+	a.lane.ran(end.ran, end.at.Sub(s.clock.epoch)) // last: what is to be written counts before the place is free
 }
 
 // complete hands the outcome of an attempt to the completer.
