@@ -6,119 +6,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
-
-// fake is store, transaction binder, ids, clock, notifier and observer in one.
-type fake struct {
-	mu     sync.Mutex
-	rows   []domain.NewJob
-	calls  int
-	exists map[string]domain.JobID // by unique key
-	err    error
-	made   byte
-	woken  []string
-	wokenA []time.Duration // since start
-	start  time.Time
-	events []domain.Event
-}
-
-func (f *fake) Insert(_ context.Context, rows []domain.NewJob) ([]driven.Inserted, error) {
-	f.calls++
-	if f.err != nil {
-		return nil, f.err
-	}
-	done := make([]driven.Inserted, len(rows))
-	for i, row := range rows {
-		done[i] = driven.Inserted{ID: row.ID}
-		if row.Unique != nil {
-			if holder, ok := f.exists[row.Unique.Key]; ok {
-				done[i] = driven.Inserted{ID: holder, Result: domain.Existing}
-				continue
-			}
-		}
-		f.rows = append(f.rows, row)
-	}
-	return done, nil
-}
-
-func (f *fake) Bind(tx driven.HostTx) (driven.Inserter, error) {
-	if tx.HostTx() != "fake" {
-		return nil, &domain.Fault{Code: domain.Invalid, Op: "bind", Hint: "foreign"}
-	}
-	return f, nil
-}
-
-func (f *fake) NewJobID() domain.JobID {
-	f.made++
-	return domain.JobID{0: 1, 6: 0x70, 8: 0x80, 15: f.made}
-}
-func (f *fake) NewToken() domain.Token { return domain.Token{1} }
-func (f *fake) NewRunnerID() string    { return "r" }
-func (f *fake) Now() time.Time         { return time.Now() }
-
-func (f *fake) Notify(queues ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, q := range queues {
-		f.woken = append(f.woken, q)
-		f.wokenA = append(f.wokenA, time.Since(f.start))
-	}
-}
-func (f *fake) Listen(ctx context.Context, _ func(string)) error { <-ctx.Done(); return ctx.Err() }
-func (f *fake) Observe(e domain.Event)                           { f.events = append(f.events, e) }
-
-type tx string
-
-func (t tx) HostTx() string { return string(t) }
-
-type listTx []int // cannot be compared
-
-func (listTx) HostTx() string { return "fake" }
-
-func client(f *fake, r *work.Registry) *enqueue.Client {
-	return enqueue.New(enqueue.Config{Store: f, Tx: f, IDs: f, Clock: f, Observer: f, Wake: f, Registry: r})
-}
-
-type hello struct {
-	Name string  `json:"name"`
-	F    float64 `json:"f,omitempty"`
-}
-
-func (hello) Kind() string { return "hello" }
-
-type choosy struct{ N int64 }
-
-func (choosy) Kind() string { return "choosy" }
-func (choosy) EnqueueOptions() []enqueue.Option {
-	return []enqueue.Option{
-		enqueue.Queue("slow"), enqueue.MaxAttempts(3), enqueue.After(time.Minute), enqueue.Timeout(time.Second),
-		enqueue.Tags("a"), enqueue.Keep(domain.Retention{Done: time.Hour, Dead: time.Hour}),
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func wantCode(t *testing.T, err error, code domain.Code) {
-	t.Helper()
-	if domain.CodeOf(err) != code {
-		t.Fatalf("code %q, want %q: %v", domain.CodeOf(err), code, err)
-	}
-}
 
 func TestEnqueueWritesWhatWasAsked(t *testing.T) {
 	f := &fake{}
@@ -254,76 +149,6 @@ func TestEnqueueMany(t *testing.T) {
 	}
 }
 
-func TestOneTransactionForAll(t *testing.T) {
-	in := func(tx driven.HostTx) enqueue.Item {
-		return enqueue.Item{Args: hello{}, Options: []enqueue.Option{enqueue.In(tx)}}
-	}
-	for name, items := range map[string][]enqueue.Item{
-		"some": {in(tx("fake")), {Args: hello{}}}, "two": {in(tx("fake")), in(tx("b"))}, "uncomparable": {in(listTx{}), in(listTx{})},
-	} {
-		f := &fake{}
-		_, err := client(f, nil).EnqueueMany(t.Context(), items)
-		if domain.CodeOf(err) != domain.Invalid || f.calls != 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	f := &fake{}
-	_, err := client(f, nil).EnqueueMany(t.Context(), []enqueue.Item{in(tx("fake")), in(tx("fake"))})
-	must(t, err)
-	none := enqueue.New(enqueue.Config{Store: f, IDs: f})
-	_, _, err = none.Enqueue(t.Context(), hello{}, enqueue.In(tx("fake")))
-	wantCode(t, err, domain.Unsupported)
-}
-
-func TestHostTransactionIsProbed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fake{start: time.Now()}
-		c := client(f, nil)
-		put := func() {
-			t.Helper()
-			_, _, err := c.Enqueue(t.Context(), hello{}, enqueue.In(tx("fake")))
-			must(t, err)
-		}
-		want := func(marks ...time.Duration) {
-			t.Helper()
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if fmt.Sprint(f.wokenA) != fmt.Sprint(marks) {
-				t.Fatalf("woken at %v, want %v", f.wokenA, marks)
-			}
-			f.wokenA = nil
-		}
-		ms := time.Millisecond
-		put()
-		time.Sleep(2 * time.Second)
-		want(20*ms, 50*ms, 100*ms, 200*ms, 500*ms)
-		// A write in the middle begins the series anew, and it stays one series.
-		f.start = time.Now()
-		put()
-		time.Sleep(300 * ms)
-		put()
-		put()
-		time.Sleep(2 * time.Second)
-		want(20*ms, 50*ms, 100*ms, 200*ms, 320*ms, 350*ms, 400*ms, 500*ms, 800*ms)
-		// A stream of writes does not put the first probe off.
-		f.start = time.Now()
-		for range 10 {
-			put()
-			time.Sleep(5 * ms)
-		}
-		f.mu.Lock()
-		seen := len(f.wokenA)
-		f.mu.Unlock()
-		if seen < 2 {
-			t.Fatalf("%d probes in 50 ms of writes", seen)
-		}
-		if len(f.events) != 0 {
-			t.Fatalf("events of uncommitted jobs: %v", f.events)
-		}
-		time.Sleep(2 * time.Second)
-	})
-}
-
 func TestUnknownKindIsRefused(t *testing.T) {
 	f, r := &fake{}, work.NewRegistry()
 	c := client(f, r)
@@ -374,62 +199,4 @@ func TestStoreFaultsPassAndNothingIsTold(t *testing.T) {
 	if !errors.Is(err, down) || len(f.events)+len(f.woken) != 0 {
 		t.Fatalf("%v, events %v", err, f.events)
 	}
-}
-
-func TestInline(t *testing.T) {
-	f, r := &fake{}, work.NewRegistry()
-	boom := errors.New("boom")
-	var got work.Job[hello]
-	var tenant string
-	must(t, work.Handle(r, func(ctx context.Context, j work.Job[hello]) error {
-		got, tenant = j, domain.TenantOf(ctx)
-		if j.Args.Name == "slow" {
-			<-ctx.Done()
-			return nil
-		}
-		if err := work.SetResult(ctx, 1); err != nil {
-			return err
-		}
-		return boom
-	}, work.MaxAttempts(7)))
-	c := client(f, r)
-	if err := c.Inline(t.Context(), hello{Name: "x"}, enqueue.Tenant("acme"), enqueue.Queue("q")); err != boom {
-		t.Fatalf("got %v", err)
-	}
-	if !got.Inline || got.Attempt != 1 || got.MaxAttempts != 7 || got.Args.Name != "x" || got.Queue != "q" || tenant != "acme" || f.calls != 0 {
-		t.Fatalf("job %+v, tenant %q, %d writes", got, tenant, f.calls)
-	}
-	if err := c.Inline(t.Context(), hello{Name: "slow"}, enqueue.Timeout(time.Millisecond)); !errors.Is(err, work.ErrTimeout) {
-		t.Fatalf("nil after the timeout is %v", err)
-	}
-	wantCode(t, c.Inline(t.Context(), choosy{}), domain.Invalid)
-	wantCode(t, client(f, nil).Inline(t.Context(), hello{}), domain.Unsupported)
-}
-
-var _ driving.Enqueuer = (*enqueue.Client)(nil)
-
-// sink takes rows and keeps none.
-type sink struct {
-	fake
-	answer []driven.Inserted
-}
-
-func (s *sink) Insert(_ context.Context, rows []domain.NewJob) ([]driven.Inserted, error) {
-	return s.answer[:len(rows)], nil
-}
-
-func BenchmarkEnqueueMany(b *testing.B) {
-	s := &sink{answer: make([]driven.Inserted, 1000)}
-	c := enqueue.New(enqueue.Config{Store: s, IDs: s, Clock: s})
-	items := make([]enqueue.Item, 1000)
-	for i := range items {
-		items[i].Args = hello{Name: "somebody at some place in the world, with a longer text to carry", F: 1.5}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := c.EnqueueMany(b.Context(), items); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/job")
 }
