@@ -129,8 +129,10 @@ func TestEnqueueMany(t *testing.T) {
 	f := &fake{exists: map[string]domain.JobID{"held": {9}}}
 	c := client(f, nil)
 	got, err := c.EnqueueMany(t.Context(), []enqueue.Item{
-		{Args: hello{}}, {Args: hello{}, Options: []enqueue.Option{enqueue.Unique("held")}},
-		{Args: hello{}, Options: []enqueue.Option{enqueue.Queue("b")}}, {Args: hello{}},
+		{Args: hello{}},
+		{Args: hello{}, Options: []enqueue.Option{enqueue.Unique("held")}},
+		{Args: hello{}, Options: []enqueue.Option{enqueue.Queue("b")}},
+		{Args: hello{}},
 	})
 	must(t, err)
 	if f.calls != 1 || len(got) != 4 || got[1].Result != domain.Existing || got[1].Job.ID != (domain.JobID{9}) || got[2].Job.Queue != "b" {

@@ -28,7 +28,7 @@ func TestInline(t *testing.T) {
 		return boom
 	}, work.MaxAttempts(7)))
 	c := client(f, r)
-	if err := c.Inline(t.Context(), hello{Name: "x"}, enqueue.Tenant("acme"), enqueue.Queue("q")); err != boom {
+	if err := c.Inline(t.Context(), hello{Name: "x"}, enqueue.Tenant("acme"), enqueue.Queue("q")); !errors.Is(err, boom) {
 		t.Fatalf("got %v", err)
 	}
 	if !got.Inline || got.Attempt != 1 || got.MaxAttempts != 7 || got.Args.Name != "x" || got.Queue != "q" || tenant != "acme" || f.calls != 0 {

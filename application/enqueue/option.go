@@ -17,7 +17,7 @@ type Option func(*request)
 // Queue names the queue; without it "default".
 func Queue(name string) Option { return func(r *request) { r.job.Queue = name } }
 
-// Priority: lower runs first, 0 is the default.
+// Priority sets the priority: lower runs first, 0 is the default.
 func Priority(p int) Option { return func(r *request) { r.job.Priority = p } }
 
 // After delays the job, by the store's clock.

@@ -102,7 +102,7 @@ func (s *session) lose(a *attempt, refused bool) {
 	if !a.move(running, lost) && !a.move(waiting, lost) {
 		return
 	}
-	a.ctx.end(errLeaseLost)
+	_ = a.ctx.end(errLeaseLost)
 	e := a.event(domain.EventLeaseLost)
 	e.Err = errLeaseLost
 	s.observe(e)
@@ -127,7 +127,7 @@ func (s *session) shutDown() {
 		if a.overdue(now) > 0 {
 			s.outlive(a)
 		}
-		a.ctx.end(errShutdown)
+		_ = a.ctx.end(errShutdown)
 	}
 }
 

@@ -24,9 +24,12 @@ func (c Config) complete() (Config, error) {
 	c.Renew = cmp.Or(c.Renew, c.Every*2/3)
 	c.PruneEvery = cmp.Or(c.PruneEvery, 5*time.Minute)
 	c.PruneBatch = cmp.Or(c.PruneBatch, 1000)
+	def := domain.DefaultStalls()
 	if c.Stalls == (domain.StallPolicy{}) {
-		c.Stalls = domain.DefaultStalls()
+		c.Stalls = def
 	}
+	c.Stalls.Base = cmp.Or(c.Stalls.Base, def.Base)
+	c.Stalls.Cap = cmp.Or(c.Stalls.Cap, max(def.Cap, c.Stalls.Base))
 	c.Keep.Dead = c.Keep.For(domain.Dead, domain.DefaultRetention())
 	return c, c.check()
 }

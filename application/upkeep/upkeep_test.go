@@ -55,7 +55,7 @@ func TestFourthStallInARowKills(t *testing.T) {
 				}
 				return
 			}
-			if want := 30 * time.Second << (stall - 1); j.State != domain.Scheduled || j.RunAt.Sub(time.Now()).Round(time.Second) != want {
+			if want := 30 * time.Second << (stall - 1); j.State != domain.Scheduled || time.Until(j.RunAt).Round(time.Second) != want {
 				t.Fatalf("stall %d: %v, due in %v, want %v", stall, j.State, time.Until(j.RunAt), want)
 			}
 			time.Sleep(time.Until(j.RunAt))

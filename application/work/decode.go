@@ -51,6 +51,7 @@ func holdsInterface(t reflect.Type, seen map[reflect.Type]bool) bool {
 				return true
 			}
 		}
+	default: // the rest holds nothing else
 	}
 	return false
 }

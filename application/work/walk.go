@@ -62,6 +62,7 @@ func (w *walker) walk(path string, v reflect.Value, depth int) string {
 		}
 	case reflect.Struct:
 		return w.fields(path, v, depth)
+	default: // the rest holds nothing else
 	}
 	return ""
 }
