@@ -23,20 +23,17 @@ func checkBudgets(t *Tree, h House) (found []Violation) {
 			}
 		}
 		over("", f.Lines, h.Budgets.File, "lines")
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				most := h.Budgets.Func
-				if f.Test {
-					most = h.Budgets.TestFunc
-				}
-				over(":"+n.Name.Name, f.fset.Position(n.End()).Line-f.fset.Position(n.Pos()).Line+1, most, "lines")
-			case *ast.TypeSpec:
-				if face, ok := n.Type.(*ast.InterfaceType); ok {
-					over(":"+n.Name.Name, ownMethods(face), h.Budgets.Methods, "methods")
-				}
+		most := h.Budgets.Func
+		if f.Test {
+			most = h.Budgets.TestFunc
+		}
+		each(f, func(fn *ast.FuncDecl) {
+			over(":"+fn.Name.Name, f.fset.Position(fn.End()).Line-f.fset.Position(fn.Pos()).Line+1, most, "lines")
+		})
+		each(f, func(def *ast.TypeSpec) {
+			if face, ok := def.Type.(*ast.InterfaceType); ok {
+				over(":"+def.Name.Name, ownMethods(face), h.Budgets.Methods, "methods")
 			}
-			return true
 		})
 	}
 	for _, dir := range h.Budgets.Exempt {

@@ -52,8 +52,11 @@ func outside(dirs ...string) func(*File) bool {
 func uses(pkg string, names ...string) func(*File) []token.Pos {
 	return func(f *File) (found []token.Pos) {
 		local := f.importName(pkg)
+		if local == "" {
+			return nil
+		}
 		each(f, func(sel *ast.SelectorExpr) {
-			if x, ok := sel.X.(*ast.Ident); ok && local != "" && x.Name == local && slices.Contains(names, sel.Sel.Name) {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == local && slices.Contains(names, sel.Sel.Name) {
 				found = append(found, sel.Pos())
 			}
 		})
@@ -169,10 +172,9 @@ func inits(f *File) (found []token.Pos) {
 
 // each visits every node of one type.
 func each[N ast.Node](f *File, visit func(N)) {
-	ast.Inspect(f.ast, func(n ast.Node) bool {
+	for _, n := range f.nodes {
 		if node, ok := n.(N); ok {
 			visit(node)
 		}
-		return true
-	})
+	}
 }

@@ -31,6 +31,7 @@ type File struct {
 	Lines   int
 	Imports []string
 	ast     *ast.File
+	nodes   []ast.Node // all of ast, flat: every rule walks it
 	fset    *token.FileSet
 }
 
@@ -86,6 +87,10 @@ func (t *Tree) add(root fs.FS, p string) error {
 		Path: p, Dir: path.Dir(p), Base: path.Base(p), Test: strings.HasSuffix(p, "_test.go"),
 		Lines: bytes.Count(src, []byte("\n")), ast: parsed, fset: t.fset,
 	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		f.nodes = append(f.nodes, n)
+		return true
+	})
 	for _, spec := range parsed.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
