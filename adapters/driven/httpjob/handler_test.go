@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -146,7 +148,12 @@ func TestNetworkFailuresAreTriedAgainAndTellNoSecret(t *testing.T) {
 			_ = conn.Close()
 		}
 	})
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake fails, as it should
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
 	for name, c := range map[string]struct{ url, want string }{
+		"untrusted": {secure.URL, "certificate is not trusted"},
 		"refused":   {gone.URL, "connection refused"},
 		"closed":    {cut.URL, "closed the connection"},
 		"not TLS":   {strings.Replace(cut.URL, "http:", "https:", 1), "https"},

@@ -80,12 +80,13 @@ type BenchOptions struct {
 	Rounds int
 }
 
-// BenchReport is what was measured: CPU time of the process, the median round of each.
+// BenchReport is what was measured: processor time of this process, the median round of each way.
 type BenchReport struct {
 	Store   string      `json:"store"`
 	Jobs    int         `json:"jobs"`
 	Rounds  int         `json:"rounds"`
-	FloorUS float64     `json:"floor_us_per_job"` // the bare claim and settle loop
+	Workers int         `json:"workers"`
+	FloorUS float64     `json:"floor_us_per_job"` // the bare loop that claims and settles
 	Cases   []BenchCase `json:"cases"`
 }
 
@@ -93,6 +94,6 @@ type BenchReport struct {
 type BenchCase struct {
 	Name          string  `json:"name"`
 	USPerJob      float64 `json:"us_per_job"`
-	Ratio         float64 `json:"ratio"` // the floor's time by this one's: 1 is as fast as the bare loop
+	Ratio         float64 `json:"ratio"` // the floor's time by this one's: 1 is as cheap as the bare loop
 	JobsPerSecond float64 `json:"jobs_per_second"`
 }

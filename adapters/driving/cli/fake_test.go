@@ -220,7 +220,7 @@ func (r runner) run(t *testing.T, args ...string) result {
 		},
 		Bench: func(_ context.Context, o BenchOptions, tell Tell) (BenchReport, error) {
 			tell("round 1")
-			return BenchReport{Store: "fake", Jobs: o.Jobs, Rounds: o.Rounds, FloorUS: 8, Cases: []BenchCase{{"work", 16, 0.5, 60000}}}, r.fake.err
+			return BenchReport{Store: "fake", Jobs: o.Jobs, Rounds: o.Rounds, Workers: 9, FloorUS: 8, Cases: []BenchCase{{"work", 16, 0.5, 60000}}}, r.fake.err
 		},
 		Version: "1.2.3", Now: now,
 		Getenv: func(name string) (string, bool) { v, ok := r.env[name]; return v, ok },

@@ -205,7 +205,7 @@ func TestTourAndBench(t *testing.T) {
 	if v := document[BenchReport](t, got); got.code != 0 || v.Jobs != 5000 || v.Rounds != 2 || v.Cases[0].Ratio != 0.5 {
 		t.Errorf("%+v", got)
 	}
-	if got := (runner{fake: &fake{}}).run(t, "bench"); !strings.Contains(got.out, "0.50") || !strings.Contains(got.out, "20000 jobs a round, medians of 3 rounds") {
+	if got := (runner{fake: &fake{}}).run(t, "bench"); !strings.Contains(got.out, "0.50") || !strings.Contains(got.out, "20000 jobs a round, 9 workers, medians of 3 rounds") {
 		t.Errorf("%+v", got)
 	}
 }
