@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -165,9 +167,11 @@ func (c *C) claimOne() driven.Claimed {
 func (c *C) claimAll(r driven.ClaimRequest) []driven.Claimed {
 	c.Helper()
 	var all []driven.Claimed
+	taken := newTaken()
 	for idle := 0; idle < 1000; idle++ {
 		r.Token = c.token()
 		got := c.ask(r)
+		c.ok("claim", taken.add(got.Jobs))
 		if all = append(all, got.Jobs...); len(got.Jobs) > 0 {
 			idle = 0
 		} else if !got.More {
@@ -177,6 +181,28 @@ func (c *C) claimAll(r driven.ClaimRequest) []driven.Claimed {
 	c.Fatal("a claim says More for ever and gives nothing")
 	return nil
 }
+
+// taken collects what claimers got and finds a job that was given twice.
+type taken struct {
+	mu  sync.Mutex
+	ids map[domain.JobID]bool
+}
+
+func newTaken() *taken { return &taken{ids: map[domain.JobID]bool{}} }
+
+func (t *taken) add(jobs []driven.Claimed) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range jobs {
+		if t.ids[j.Job.ID] {
+			return fmt.Errorf("job %s was claimed twice", j.Job.ID)
+		}
+		t.ids[j.Job.ID] = true
+	}
+	return nil
+}
+
+func (t *taken) all() []domain.JobID { return sorted(slices.Collect(maps.Keys(t.ids))) }
 
 // running inserts one job and claims it.
 func (c *C) running(sets ...set) driven.Claimed {

@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,26 +51,25 @@ func concurrencyClaim(c *C) {
 	stores := c.handles(claimers)
 	for round := range size(4, 20) {
 		want := c.add(c.jobs(due)...)
-		var mu sync.Mutex
-		var got []domain.JobID
+		got := newTaken()
 		c.race(claimers, func(i int) error {
 			r := c.request(1 + i%4)
 			for idle := 0; idle < 2; {
 				r.Token = c.token()
 				claims, err := stores[i].Claim(c.Context(), r)
+				if err == nil {
+					err = got.add(claims.Jobs)
+				}
 				if err != nil {
 					return err
 				}
 				if len(claims.Jobs) == 0 {
 					idle++
 				}
-				mu.Lock()
-				got = append(got, idsOf(claims.Jobs)...)
-				mu.Unlock()
 			}
 			return nil
 		})
-		equal(c, fmt.Sprintf("jobs claimed in round %d", round), sorted(got), sorted(want))
+		equal(c, fmt.Sprintf("jobs claimed in round %d", round), got.all(), sorted(want))
 	}
 }
 
@@ -77,24 +78,20 @@ func concurrencyPromote(c *C) {
 	want := c.add(c.jobs(200, after(c.short()))...)
 	c.pass(c.short() + time.Millisecond)
 	stores := c.handles(16)
-	var mu sync.Mutex
-	var got []domain.JobID
+	got := newTaken()
 	c.race(len(stores), func(i int) error {
 		for {
 			claims, err := stores[i].Claim(c.Context(), c.request(7))
-			if err != nil {
+			if err == nil {
+				err = got.add(claims.Jobs)
+			}
+			if err != nil || (len(claims.Jobs) == 0 && !claims.More) {
 				return err
 			}
-			if len(claims.Jobs) == 0 && !claims.More {
-				return nil
-			}
-			mu.Lock()
-			got = append(got, idsOf(claims.Jobs)...)
-			mu.Unlock()
 		}
 	})
-	got = append(got, idsOf(c.claimAll(c.request(7)))...)
-	equal(c, "claimed jobs", sorted(got), sorted(want))
+	c.ok("claim what is left", got.add(c.claimAll(c.request(7))))
+	equal(c, "claimed jobs", got.all(), sorted(want))
 }
 
 // unique: many inserts of one key give one row; all others are answered with its id.
@@ -286,23 +283,24 @@ func concurrencyCancel(c *C) {
 		var mu sync.Mutex
 		ran, cancelled := map[domain.JobID]bool{}, map[domain.JobID]bool{}
 		c.race(4, func(i int) error {
-			if i%2 == 0 {
-				got, err := stores[i].Claim(c.Context(), c.request(15))
-				if err != nil {
-					return err
-				}
-				for _, j := range got.Jobs {
-					mu.Lock()
-					ran[j.Job.ID] = true
-					mu.Unlock()
-					settled, err := uncontendedSettle(c, stores[i], done(j))
-					if err != nil || len(settled.Dropped) > 0 {
-						return fmt.Errorf("the outcome of %s was dropped %v: %w", j.Job.ID, settled.Dropped, err)
+			for k := range ids {
+				runtime.Gosched() // let the others in
+				if i%2 == 0 {
+					got, err := stores[i].Claim(c.Context(), c.request(1))
+					if err != nil {
+						return err
 					}
+					for _, j := range got.Jobs {
+						mu.Lock()
+						ran[j.Job.ID] = true
+						mu.Unlock()
+						if err := c.endNow(stores[i], j); err != nil {
+							return err
+						}
+					}
+					continue
 				}
-				return nil
-			}
-			for _, id := range ids {
+				id := ids[(k+5*i)%len(ids)]
 				got, err := stores[i].Cancel(c.Context(), edits(id))
 				if err != nil {
 					return err
@@ -322,12 +320,15 @@ func concurrencyCancel(c *C) {
 	}
 }
 
-func uncontendedSettle(c *C, s driven.Store, o driven.Outcome) (got driven.Settled, err error) {
-	err = uncontended(func() error {
-		got, err = s.Settle(c.Context(), []driven.Outcome{o})
+// endNow settles a live claim, whose outcome must be taken.
+func (c *C) endNow(s driven.Store, j driven.Claimed) error {
+	return uncontended(func() error {
+		got, err := s.Settle(c.Context(), []driven.Outcome{done(j)})
+		if err == nil && len(got.Dropped) > 0 {
+			return fmt.Errorf("the outcome of %s was dropped", j.Job.ID)
+		}
 		return err
 	})
-	return got, err
 }
 
 // retry: of dead jobs with one key, retried at once, one comes back and the others are refused.
@@ -444,11 +445,7 @@ func (c *C) runSome(s driven.Store, end func(domain.JobID) error) error {
 		return err
 	}
 	for _, j := range got.Jobs {
-		settled, err := uncontendedSettle(c, s, done(j))
-		if err != nil || len(settled.Dropped) > 0 {
-			return fmt.Errorf("the outcome of %s was dropped %v: %w", j.Job.ID, settled.Dropped, err)
-		}
-		if err := end(j.Job.ID); err != nil {
+		if err := errors.Join(c.endNow(s, j), end(j.Job.ID)); err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,7 @@ func findPages(c *C) {
 	for _, size := range []int{1, 10, 50, 103, domain.MaxPage} {
 		var got []domain.JobID
 		page := domain.Page{Size: size}
-		for {
+		for len(got) <= len(ids) { // a store that repeats itself ends here too
 			jobs, err := c.store.Jobs(c.Context(), domain.Filter{Queue: queue}, page)
 			c.ok("list a page", err)
 			if len(jobs) > size {
