@@ -22,6 +22,12 @@ var postgresFiles embed.FS
 // Postgres are the steps for PostgreSQL.
 func Postgres() fs.FS { return sub(postgresFiles, "postgres") }
 
+//go:embed mysql/*.sql
+var mysqlFiles embed.FS
+
+// MySQL are the steps for MySQL and MariaDB.
+func MySQL() fs.FS { return sub(mysqlFiles, "mysql") }
+
 // sub is a folder of embedded files, which is there or the build fails.
 func sub(files embed.FS, folder string) fs.FS {
 	in, err := fs.Sub(files, folder)

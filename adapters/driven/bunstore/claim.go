@@ -15,7 +15,7 @@ const promoteBound = 1000
 // their own. The two bounds on wake_at are what the index seeks by.
 func promoteFindText(d *Dialect) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id", From: d.Table("jobs"), Where: DueWhere(d), Order: "j.wake_at", Limit: "$2", Lock: Skip,
+		Columns: "j.id", From: d.Table("jobs"), Where: DueWhere(d), Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake",
 	})
 }
 
@@ -35,7 +35,7 @@ func promoteSetText(d *Dialect) string {
 func NextText(d *Dialect) string {
 	return d.Forms.Select(Select{
 		Columns: "j.wake_at, " + d.Words.Now, From: d.Table("jobs"),
-		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1",
+		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1", Index: "wake",
 	})
 }
 

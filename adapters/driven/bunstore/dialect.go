@@ -30,6 +30,8 @@ type Dialect struct {
 	// Singles says that a batch of a settle or renew is one statement, also where
 	// Hot has its own, so that autocommit is enough for it.
 	Singles bool
+	// Whole says that there are no partial indexes: each holds every row.
+	Whole bool
 }
 
 // Words are the expressions that databases spell differently.
@@ -91,6 +93,9 @@ type Select struct {
 	Order   string // "": none
 	Limit   string // "": none; a parameter or a number
 	Lock    Lock
+	// Index is what the read goes by, for databases that have to be told: ready,
+	// wake, unique or tenant; "" is the id, or the database's own choice without Join.
+	Index string
 }
 
 // Lock says what a read does to the rows it found.
@@ -98,9 +103,10 @@ type Lock uint8
 
 // The locks. Where one writer has the database to itself they mean nothing.
 const (
-	NoLock Lock = iota
-	Wait        // FOR UPDATE
-	Skip        // and what others hold is passed over
+	NoLock  Lock = iota
+	Wait         // FOR UPDATE
+	Skip         // and what others hold is passed over
+	Current      // FOR SHARE: what is committed now, also where a transaction sees an older moment
 )
 
 // Update is an UPDATE of table j from source o. Expressions may use the old values as j.x.

@@ -81,7 +81,7 @@ const fewRows = 2000
 // narrow makes a list of a few rows among many cheap: where the states chosen
 // have few rows in all, these are what is searched.
 func (q *query) narrow(ctx context.Context, c Conn, f domain.Filter) error {
-	if len(f.States) == 0 || slices.Contains(f.States, domain.Dead) || f.Tenant != "" || !f.Batch.IsZero() {
+	if len(f.States) == 0 || (!q.s.d.Whole && slices.Contains(f.States, domain.Dead)) || f.Tenant != "" || !f.Batch.IsZero() {
 		return nil // the id's own order, or an index that has it, serves
 	}
 	few := q.s.query("j.id")

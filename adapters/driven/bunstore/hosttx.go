@@ -71,10 +71,13 @@ func (b *bound) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 	}
 	res, err = b.insert(ctx, jobs)
 	if err != nil {
-		return nil, b.s.faultOf(ctx, "insert in the host's transaction", err, false)
+		return nil, b.s.faultOf(ctx, "insert in the host's transaction", err, b.read)
 	}
 	return res, nil
 }
+
+// read asks in the transaction itself: the host's pool may have no other connection.
+func (b *bound) read(ctx context.Context, w Work) error { return w(ctx, b.c) }
 
 func (b *bound) insert(ctx context.Context, jobs []domain.NewJob) (res []driven.Inserted, err error) {
 	save := b.s.d.Save

@@ -127,12 +127,13 @@ var holderCols = []Col{{"id", ColID}, {"lock", ColText}}
 // holdersText answers (id, lock) of the rows that have one of the ids or locks of
 // $2: two reads, so that each goes by its index.
 func holdersText(d *Dialect) string {
-	one := func(where string) string {
+	one := func(index, where string) string {
 		return d.Forms.Select(Select{
 			Columns: "j.id, j.unique_lock", From: d.Table("jobs"), Join: d.Words.Rows("$2", holderCols), Where: where,
+			Lock: Current, Index: index,
 		})
 	}
-	return one("j.id = o.id") + " UNION ALL " + one("j.unique_lock = o.lock")
+	return one("", "j.id = o.id") + " UNION ALL " + one("unique", "j.unique_lock = o.lock")
 }
 
 func (s *Store) holders(ctx context.Context, c Conn, look []NewRow) (ids map[domain.JobID]bool, locks map[string]domain.JobID, err error) {

@@ -19,7 +19,7 @@ func PruneText(d *Dialect, state domain.State, tenant bool) string {
 	if tenant {
 		where += " AND j.tenant = $3"
 	}
-	return d.Forms.Select(Select{Columns: "j.id", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip})
+	return d.Forms.Select(Select{Columns: "j.id", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake"})
 }
 
 func pruneTexts(d *Dialect) (out [2][]Stmt) {

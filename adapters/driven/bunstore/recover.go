@@ -17,7 +17,7 @@ func ExpiredText(d *Dialect) string {
 		Columns: "j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, " + d.Words.Now,
 		From:    d.Table("jobs"),
 		Where:   "j.state = 3 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= " + d.Words.Now + " AND j.runner <> $2",
-		Order:   "j.wake_at", Limit: "$3", Lock: Skip,
+		Order:   "j.wake_at", Limit: "$3", Lock: Skip, Index: "wake",
 	})
 }
 

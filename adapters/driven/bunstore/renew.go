@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -25,7 +26,9 @@ func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewe
 	if len(r.Tickets) == 0 {
 		return res, nil
 	}
-	parts := chunks(r.Tickets, s.d.Chunk, func(*driven.Renewal) int { return 80 })
+	all := slices.Clone(r.Tickets) // by id: calls that meet wait for each other and do not deadlock
+	slices.SortFunc(all, func(a, b driven.Renewal) int { return a.Ticket.ID.Compare(b.Ticket.ID) })
+	parts := chunks(all, s.d.Chunk, func(*driven.Renewal) int { return 80 })
 	err := s.batch(len(parts))(ctx, "renew", func(ctx context.Context, c Conn) error {
 		res = driven.Renewed{}
 		for _, part := range parts {

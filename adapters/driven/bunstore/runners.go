@@ -9,15 +9,23 @@ import (
 	"github.com/rowlock/rowlock/domain"
 )
 
+// goneBound is how many of them one beat forgets.
+const goneBound = 100
+
 // goneAfter is how long a runner that fell silent stays in the table, in milliseconds.
 const goneAfter = "3600000"
 
-type runnerTexts struct{ remove, add, list Stmt }
+type runnerTexts struct{ remove, gone, forget, add, list Stmt }
 
 func newRunnerTexts(d *Dialect) runnerTexts {
 	now, table := d.Words.Now, d.Table("runners")
+	gone := "lives_to < " + now + " - " + goneAfter
 	return runnerTexts{
-		remove: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2 OR lives_to < " + now + " - " + goneAfter),
+		remove: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2"),
+		gone: d.Marks.Compile(d.Forms.Select(Select{
+			Columns: "j.id", From: table, Where: "j." + gone, Order: "j.id", Limit: "$2",
+		})),
+		forget: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2 AND " + gone),
 		add: d.Marks.Compile("INSERT INTO " + table + " (id, kinds, queues, started_at, seen_at, lives_to) VALUES ($2, $3, $4, $5, " +
 			now + ", " + now + " + $6)"),
 		list: d.Marks.Compile(d.Forms.Select(Select{
@@ -28,14 +36,37 @@ func newRunnerTexts(d *Dialect) runnerTexts {
 }
 
 // Beat writes the runner's row anew and forgets those that fell silent long ago.
+// Those are looked for first and removed by their ids: a DELETE that searches
+// would wait for every runner that beats at that moment.
 func (s *Store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error {
 	return s.write(ctx, "beat", func(ctx context.Context, c Conn) error {
 		if _, err := s.exec(ctx, c, s.t.runners.remove, s.now(), r.ID); err != nil {
 			return err
 		}
-		_, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, Names(r.Kinds), Names(r.Queues), moment(r.StartedAt), MS(ttl))
+		if _, err := s.exec(ctx, c, s.t.runners.add, s.now(), r.ID, Names(r.Kinds), Names(r.Queues), moment(r.StartedAt), MS(ttl)); err != nil {
+			return err
+		}
+		return s.forgetGone(ctx, c)
+	})
+}
+
+func (s *Store) forgetGone(ctx context.Context, c Conn) error {
+	var gone []string
+	cell := newCells(1)
+	err := s.each(ctx, c, s.t.runners.gone, []any{s.now(), goneBound}, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		gone = append(gone, cell.text(0))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	for _, id := range gone {
+		if _, err := s.exec(ctx, c, s.t.runners.forget, s.now(), id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Leave removes the runner's row.

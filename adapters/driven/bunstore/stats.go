@@ -27,15 +27,19 @@ var countedStates = []domain.State{domain.Blocked, domain.Running, domain.Done, 
 
 func newFindTexts(d *Dialect) findTexts {
 	c, now := d.Marks.Compile, d.Words.Now
+	byDue := "j.run_at"
+	if d.Whole { // the ready index serves scheduled rows too
+		byDue = "j.priority, j.run_at"
+	}
 	t := findTexts{
 		nextQueue: c(looseText(d, "queue", "queue > $2")),
 		nextKind:  c(looseText(d, "kind", "queue = $3 AND kind > $2")),
 		ready:     c(pairText(d, "j.state = 0", "j.priority, j.run_at")),
-		later:     c(pairText(d, "j.state = 1", "j.run_at")),
+		later:     c(pairText(d, "j.state = 1", byDue)),
 	}
 	for _, state := range countedStates {
 		inner := d.Forms.Select(Select{
-			Columns: "j.queue, j.kind, j.stuck, j.ran", From: d.Table("jobs"), Order: "j.wake_at DESC", Limit: "$2",
+			Columns: "j.queue, j.kind, j.stuck, j.ran", From: d.Table("jobs"), Order: "j.wake_at DESC", Limit: "$2", Index: "wake",
 			Where: "j.state = " + strconv.Itoa(int(state)) + " AND j.state > 0",
 		})
 		t.states = append(t.states, c("SELECT x.queue, x.kind, count(*), sum(x.stuck), min(x.ran), max(x.ran), sum(x.ran) FROM ("+
@@ -43,7 +47,7 @@ func newFindTexts(d *Dialect) findTexts {
 	}
 	inner := d.Forms.Select(Select{
 		Columns: "j.queue, j.kind, CASE WHEN j.state = 1 AND j.run_at <= " + now + " THEN 0 ELSE j.state END AS state, j.stuck, j.ran, j.run_at, " + now + " AS now",
-		From:    d.Table("jobs"), Order: "j.id DESC", Limit: "$2", Where: "j.tenant = $3 AND j.tenant <> ''",
+		From:    d.Table("jobs"), Order: "j.id DESC", Limit: "$2", Index: "tenant", Where: "j.tenant = $3 AND j.tenant <> ''",
 	})
 	t.tenant = c("SELECT x.queue, x.kind, count(*), sum(x.stuck), min(x.ran), max(x.ran), sum(x.ran), x.state, max(x.now) - min(x.run_at) FROM (" +
 		inner + ") AS x GROUP BY x.queue, x.kind, x.state")
@@ -64,7 +68,7 @@ func looseText(d *Dialect, col, where string) string {
 func pairText(d *Dialect, state, order string) string {
 	now := d.Words.Now
 	inner := d.Forms.Select(Select{
-		Columns: "j.run_at, " + now + " AS now", From: d.Table("jobs"), Order: order, Limit: "$4",
+		Columns: "j.run_at, " + now + " AS now", From: d.Table("jobs"), Order: order, Limit: "$4", Index: "ready",
 		Where: state + " AND j.queue = $2 AND j.kind = $3",
 	})
 	return "SELECT count(*), sum(CASE WHEN x.run_at > x.now THEN 1 ELSE 0 END), max(x.now) - min(x.run_at) FROM (" + inner + ") AS x"

@@ -111,12 +111,11 @@ func IDs(ctx context.Context, c Conn, st Stmt, values ...any) (map[domain.JobID]
 
 // fault gives an error its code. The driver's text stays inside, unseen: it may hold arguments.
 func (s *Store) fault(ctx context.Context, op string, err error) error {
-	return s.faultOf(ctx, op, err, true)
+	return s.faultOf(ctx, op, err, s.e.Read)
 }
 
-// faultOf is fault; inside a transaction of the host's nothing more is asked,
-// since its pool may have one connection only.
-func (s *Store) faultOf(ctx context.Context, op string, err error, ask bool) error {
+// faultOf is fault with a way to ask the schema.
+func (s *Store) faultOf(ctx context.Context, op string, err error, read func(context.Context, Work) error) error {
 	if err == nil {
 		return nil
 	}
@@ -125,16 +124,16 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, ask bool) err
 		return err
 	}
 	code, hint := s.d.Codes.Of(err)
-	if code == domain.Internal && ask && s.bare(ctx) {
+	if code == domain.Internal && s.bare(ctx, read) {
 		code, hint = domain.Unsupported, "the tables are not there: run `rowlock migrate up`"
 	}
 	return &domain.Fault{Code: code, Op: op, Hint: hint, Err: err}
 }
 
 // bare asks the schema whether the table of jobs is missing.
-func (s *Store) bare(ctx context.Context) bool {
+func (s *Store) bare(ctx context.Context, read func(context.Context, Work) error) bool {
 	there := false
-	err := s.e.Read(ctx, func(ctx context.Context, c Conn) (err error) {
+	err := read(ctx, func(ctx context.Context, c Conn) (err error) {
 		there, err = s.hasTable(ctx, c, s.d.Prefix+"jobs")
 		return err
 	})
