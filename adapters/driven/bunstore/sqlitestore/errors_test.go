@@ -51,6 +51,19 @@ func TestErrorsWithoutTables(t *testing.T) {
 	wantCode(t, err, domain.Unsupported)
 	_, err = b.Store.Queues(t.Context(), "", 10)
 	wantCode(t, err, domain.Unsupported)
+	db := pool(t, filepath.Join(t.TempDir(), "jobs.db"), nil)
+	db.SetMaxOpenConns(1)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	inserter, err := fromDB(t, db, sqlitestore.Config{}).Tx.Bind(sqlitestore.Tx(tx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = inserter.Insert(t.Context(), jobs(1, "k"))
+	wantCode(t, err, domain.Unsupported)
 }
 
 func TestErrorsAfterClose(t *testing.T) {

@@ -21,11 +21,13 @@ func freshText(d *bunstore.Dialect) string {
 
 // inserter is the insert of one table.
 type inserter struct {
+	chunk                    bunstore.Chunk
 	plain, full, last, fresh bunstore.Stmt
 }
 
 func newInserter(d *bunstore.Dialect) *inserter {
 	return &inserter{
+		chunk: d.Chunk,
 		plain: d.Marks.Compile(insertText(d, true)),
 		full:  d.Marks.Compile(insertText(d, false)),
 		last:  d.Marks.Compile("SELECT coalesce(max(rowid), 0) FROM " + d.Table("jobs")),
@@ -35,6 +37,18 @@ func newInserter(d *bunstore.Dialect) *inserter {
 
 // Insert says for each row whether it was written.
 func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows []bunstore.NewRow) ([]bool, error) {
+	fresh := make([]bool, 0, len(rows))
+	for _, part := range in.chunk.Chunks(rows) {
+		some, err := in.insert(ctx, c, now, part)
+		if err != nil {
+			return nil, err
+		}
+		fresh = append(fresh, some...)
+	}
+	return fresh, nil
+}
+
+func (in *inserter) insert(ctx context.Context, c bunstore.Conn, now any, rows []bunstore.NewRow) ([]bool, error) {
 	last := int64(0)
 	if len(rows) > 1 {
 		if err := bunstore.One(ctx, c, in.last, nil, &last); err != nil {
@@ -46,16 +60,12 @@ func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows [
 	if plain {
 		st = in.plain
 	}
-	res, err := c.ExecContext(ctx, st.Text, st.Args(now, text)...)
-	if err != nil {
-		return nil, err
-	}
-	n, err := res.RowsAffected()
+	n, err := exec(ctx, c, st, now, text)
 	if err != nil {
 		return nil, err
 	}
 	fresh := make([]bool, len(rows))
-	if n == 0 || n == int64(len(rows)) {
+	if n == 0 || n == len(rows) {
 		for i := range fresh {
 			fresh[i] = n > 0
 		}
