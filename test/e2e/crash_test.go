@@ -155,12 +155,13 @@ func TestResumedRunnerIsRefused(t *testing.T) {
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 9), make(chan struct{})
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) int {
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request, visit int) int {
 		arrived <- struct{}{}
-		select {
-		case <-release:
-		case <-r.Context().Done():
+		if visit > 1 {
+			<-r.Context().Done()
+			return 0
 		}
+		<-release
 		return say(w, 200)
 	})
 	b := newBox(t)
@@ -169,6 +170,7 @@ func TestSignals(t *testing.T) {
 	graceful := b.worker("--json")
 	<-arrived
 	graceful.signal(syscall.SIGTERM)
+	graceful.logged("stopping")
 	close(release)
 	if code := graceful.exit(); code != 0 || graceful.out.String() != "{\"stopped\":true}\n" {
 		t.Errorf("one signal: exit %d, %s", code, graceful.out)
@@ -176,7 +178,6 @@ func TestSignals(t *testing.T) {
 	if s := b.stats().Totals; s.Done != 1 {
 		t.Errorf("the running job was not finished: %+v", s)
 	}
-	release = make(chan struct{})
 	add()
 	hasty := b.worker("--stop-timeout", "5m")
 	<-arrived

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// binary is the built command line.
-var binary string //nolint:gochecknoglobals // made once by TestMain
+// binary is the built command line; TestMain makes it.
+var binary string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "rowlock-e2e-")

@@ -83,16 +83,14 @@ func readQueues(list []string, workers int) (map[string]int, error) {
 
 // workOn runs until the context ends, which is no failure.
 func (s *shell) workOn(ctx context.Context, app *App) error {
-	watched, cancel := context.WithCancel(ctx)
-	defer cancel()
-	watching := make(chan struct{})
+	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(watching)
-		s.warnNowAndThen(watched, app)
+		defer close(watched)
+		s.watchWork(ctx, app, ended)
 	}()
 	err := app.Worker.Work(ctx)
-	cancel()
-	<-watching
+	close(ended)
+	<-watched
 	if err != nil && (ctx.Err() == nil || domain.CodeOf(err) != domain.Canceled) {
 		return err
 	}
@@ -102,18 +100,22 @@ func (s *shell) workOn(ctx context.Context, app *App) error {
 	return s.answer(doc, textOf("stopped"))
 }
 
-// warnNowAndThen names each kind once that nobody handles while its jobs are due.
-func (s *shell) warnNowAndThen(ctx context.Context, app *App) {
+// watchWork names each kind once that nobody handles while its jobs are due, and
+// says when the stop begins.
+func (s *shell) watchWork(ctx context.Context, app *App, ended <-chan struct{}) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
 	var known []string
 	for {
 		waiting := foreignKinds(ctx, app)
-		fresh := slices.DeleteFunc(slices.Clone(waiting), func(kind string) bool { return slices.Contains(known, kind) })
+		fresh := slices.DeleteFunc(waiting, func(kind string) bool { return slices.Contains(known, kind) })
 		s.warnOf(fresh)
 		known = append(known, fresh...)
 		select {
+		case <-ended:
+			return
 		case <-ctx.Done():
+			s.say("stopping: running jobs have %v to end; a second signal ends them at once", s.settings.Work.StopTimeout)
 			return
 		case <-ticker.C:
 		}
