@@ -9,10 +9,24 @@ import (
 // InsertCols are the row source of new rows, in the order of NewRow.Append and
 // NewRow.Values. `at` is -1 where no moment was named.
 var InsertCols = []Col{
-	{"id", ColID}, {"queue", ColText}, {"kind", ColText}, {"priority", ColInt}, {"after", ColInt}, {"at", ColInt},
-	{"args", ColText}, {"max_attempts", ColInt}, {"timeout", ColInt}, {"tenant", ColText},
-	{"unique_key", ColText}, {"unique_lock", ColText}, {"tags", ColText}, {"meta", ColText},
-	{"keep_done", ColInt}, {"keep_dead", ColInt}, {"keep_cancelled", ColInt}, {"forget_args", ColInt},
+	{"id", ColID},
+	{"queue", ColText},
+	{"kind", ColText},
+	{"priority", ColInt},
+	{"after", ColInt},
+	{"at", ColInt},
+	{"args", ColText},
+	{"max_attempts", ColInt},
+	{"timeout", ColInt},
+	{"tenant", ColText},
+	{"unique_key", ColText},
+	{"unique_lock", ColText},
+	{"tags", ColText},
+	{"meta", ColText},
+	{"keep_done", ColInt},
+	{"keep_dead", ColInt},
+	{"keep_cancelled", ColInt},
+	{"forget_args", ColInt},
 }
 
 // PlainCols are all that a plain row needs: the others keep their defaults. Most

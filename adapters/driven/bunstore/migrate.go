@@ -123,15 +123,12 @@ func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err
 // run executes one statement, unless its work is done already.
 func (m migrator) run(ctx context.Context, c Conn, one statement) error {
 	if one.unless != "" {
-		rows, err := c.QueryContext(ctx, one.unless)
-		if err != nil {
-			return err
-		}
-		done := rows.Next()
-		if err := rows.Close(); err != nil {
-			return err
-		}
-		if err := rows.Err(); err != nil || done {
+		done := false
+		err := m.s.each(ctx, c, Stmt{Text: one.unless}, nil, func(*sql.Rows) error {
+			done = true
+			return nil
+		})
+		if err != nil || done {
 			return err
 		}
 	}

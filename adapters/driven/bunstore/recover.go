@@ -22,8 +22,13 @@ func ExpiredText(d *Dialect) string {
 }
 
 var recoverCols = []Col{
-	{"id", ColID}, {"token", ColID}, {"state", ColInt}, {"after", ColInt},
-	{"keep", ColInt}, {"error", ColText}, {"history", ColText},
+	{"id", ColID},
+	{"token", ColID},
+	{"state", ColInt},
+	{"after", ColInt},
+	{"keep", ColInt},
+	{"error", ColText},
+	{"history", ColText},
 }
 
 // PutBackText puts back the claims in $2. `settled` stays: the stale runner's

@@ -9,9 +9,18 @@ import (
 
 // settleCols are the row source of outcomes.
 var settleCols = []Col{
-	{"id", ColID}, {"token", ColID}, {"state", ColInt}, {"after", ColInt}, {"counts", ColInt},
-	{"snoozed", ColInt}, {"ran", ColInt}, {"keep", ColInt}, {"forget", ColInt},
-	{"result", ColText}, {"error", ColText}, {"history", ColText},
+	{"id", ColID},
+	{"token", ColID},
+	{"state", ColInt},
+	{"after", ColInt},
+	{"counts", ColInt},
+	{"snoozed", ColInt},
+	{"ran", ColInt},
+	{"keep", ColInt},
+	{"forget", ColInt},
+	{"result", ColText},
+	{"error", ColText},
+	{"history", ColText},
 }
 
 // SettleText is the update of a settle from the row source $2. It is guarded by

@@ -32,8 +32,8 @@ func newFindTexts(d *Dialect) findTexts {
 		byDue = "j.priority, j.run_at"
 	}
 	t := findTexts{
-		nextQueue: c(looseText(d, "queue", "queue > $2")),
-		nextKind:  c(looseText(d, "kind", "queue = $3 AND kind > $2")),
+		nextQueue: c(looseText(d, "queue", "j.queue > $2")),
+		nextKind:  c(looseText(d, "kind", "j.queue = $3 AND j.kind > $2")),
 		ready:     c(pairText(d, "j.state = 0", "j.priority, j.run_at")),
 		later:     c(pairText(d, "j.state = 1", byDue)),
 	}
@@ -55,10 +55,12 @@ func newFindTexts(d *Dialect) findTexts {
 }
 
 // looseText finds the next name of a column among ready and scheduled rows by
-// one index seek each.
+// one index seek each. Asked for min(), a planner without statistics reads them all.
 func looseText(d *Dialect, col, where string) string {
 	one := func(state string) string {
-		return "SELECT min(" + col + ") AS name FROM " + d.Table("jobs") + " WHERE state = " + state + " AND " + where
+		return "SELECT y.name FROM (" + d.Forms.Select(Select{
+			Columns: "j." + col + " AS name", From: d.Table("jobs"), Where: "j.state = " + state + " AND " + where, Order: "j." + col, Limit: "1",
+		}) + ") AS y"
 	}
 	return "SELECT min(x.name) FROM (" + one("0") + " UNION ALL " + one("1") + ") AS x"
 }

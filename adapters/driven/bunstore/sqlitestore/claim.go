@@ -78,7 +78,7 @@ func (c *claimer) Claim(ctx context.Context, conn bunstore.Conn, now any, r driv
 			values = append(values, kind)
 		}
 	}
-	rows, err := conn.QueryContext(ctx, st.Text, st.Args(values...)...)
+	rows, err := conn.QueryContext(ctx, st.Text, st.Args(values...)...) //nolint:rowserrcheck // ScanClaims checks it
 	if err != nil {
 		return nil, err
 	}

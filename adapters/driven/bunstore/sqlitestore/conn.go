@@ -23,7 +23,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args ...any) (sql.R
 	if !c.keep {
 		return c.Conn.ExecContext(ctx, text, args...)
 	}
-	st, err := c.prepare(ctx, text)
+	st, err := c.prepare(ctx, text) //nolint:sqlclosecheck // forget closes it
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (c *conn) QueryContext(ctx context.Context, text string, args ...any) (*sql
 	if !c.keep {
 		return c.Conn.QueryContext(ctx, text, args...)
 	}
-	st, err := c.prepare(ctx, text)
+	st, err := c.prepare(ctx, text) //nolint:sqlclosecheck // forget closes it
 	if err != nil {
 		return nil, err
 	}

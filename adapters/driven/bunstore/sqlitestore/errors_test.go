@@ -176,7 +176,7 @@ func TestLockHeldElsewhere(t *testing.T) {
 		t.Errorf("a reader does not wait for the lock: %v", err)
 	}
 	done := make(chan error, 1)
-	go func() { _, err := b.Store.Insert(context.Background(), jobs(1, "k")); done <- err }()
+	go func() { _, err := b.Store.Insert(t.Context(), jobs(1, "k")); done <- err }()
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (f *Floor) prepare(ctx context.Context, table string) (err error) {
 			" wake_at = " + now + " + 86400000 WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND token = ?",
 	}
 	for st, text := range texts {
-		if *st, err = f.db.PrepareContext(ctx, text); err != nil {
+		if *st, err = f.db.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // Close closes the pool with them
 			return err
 		}
 	}
@@ -86,8 +86,8 @@ func (f *Floor) insertSome(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	insert := tx.StmtContext(ctx, f.insert)
+	defer func() { _ = tx.Rollback() }()    // after a commit it does nothing
+	insert := tx.StmtContext(ctx, f.insert) //nolint:sqlclosecheck // the transaction closes it
 	for range n {
 		var id [16]byte
 		f.last++
@@ -115,8 +115,8 @@ func (f *Floor) Work(ctx context.Context) (jobs int, err error) {
 
 func (f *Floor) round(ctx context.Context) (n int, err error) {
 	token := make([]byte, 16)
-	_, _ = rand.Read(token) // it never fails
-	rows, err := f.claim.QueryContext(ctx, token, floorBatch)
+	_, _ = rand.Read(token)                                   // it never fails
+	rows, err := f.claim.QueryContext(ctx, token, floorBatch) //nolint:rowserrcheck // Drain checks it
 	if err != nil {
 		return 0, err
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 // migrate is what a migrating process does.
-func migrate(path string) error {
-	b, err := sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path})
+func migrate(ctx context.Context, path string) error {
+	b, err := sqlitestore.Open(ctx, sqlitestore.Config{Path: path})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = b.Close() }()
-	_, err = b.Schema.Up(context.Background(), 0)
+	_, err = b.Schema.Up(ctx, 0)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"context"
 	"database/sql"
 	"path/filepath"
 	"strings"
@@ -13,8 +12,12 @@ import (
 func TestConfigIsChecked(t *testing.T) {
 	long := strings.Repeat("p", 41)
 	bad := []Config{
-		{Path: ""}, {Path: ":memory:"},
-		{Path: "x", TablePrefix: `a"b`}, {Path: "x", TablePrefix: "1a"}, {Path: "x", TablePrefix: long}, {Path: "x", TablePrefix: "a b"},
+		{Path: ""},
+		{Path: ":memory:"},
+		{Path: "x", TablePrefix: `a"b`},
+		{Path: "x", TablePrefix: "1a"},
+		{Path: "x", TablePrefix: long},
+		{Path: "x", TablePrefix: "a b"},
 		{Path: "x", Synchronous: "OFF"},
 	}
 	for _, cfg := range bad {
@@ -88,7 +91,7 @@ func pragmas(t *testing.T, db *sql.DB, conns int, want map[string]string) {
 		defer func() { _ = conn.Close() }()
 		for name, value := range want {
 			var got string
-			if err := conn.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
+			if err := conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
 				t.Errorf("%s is %q (%v), want %q", name, got, err, value)
 			}
 		}

@@ -25,13 +25,14 @@ const (
 
 // play is what a process does that was started for a role.
 func play(role string) int {
+	ctx := context.Background() //nolint:forbidigo // this is no test but a process of its own
 	var report any
 	var err error
 	switch role {
 	case "work":
-		report, err = workers(os.Getenv(pathEnv), workFor())
+		report, err = workers(ctx, os.Getenv(pathEnv), workFor())
 	case "migrate":
-		err = migrate(os.Getenv(pathEnv))
+		err = migrate(ctx, os.Getenv(pathEnv))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err, domain.HintOf(err))
@@ -105,8 +106,8 @@ func TestProcesses(t *testing.T) {
 }
 
 // workers runs twenty workers that insert, claim, renew and settle.
-func workers(path string, span time.Duration) (tale, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), span)
+func workers(ctx context.Context, path string, span time.Duration) (tale, error) {
+	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
 	b, err := sqlitestore.Open(ctx, sqlitestore.Config{Path: path})
 	if err != nil {
@@ -118,7 +119,7 @@ func workers(path string, span time.Duration) (tale, error) {
 	for range 20 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				all.round(b)
+				all.round(context.WithoutCancel(ctx), b)
 			}
 		})
 	}
@@ -133,8 +134,7 @@ type told struct {
 }
 
 // round is one job's way. Its calls are not cut off: each shall get its answer.
-func (all *told) round(b driven.Backend) {
-	ctx := context.Background()
+func (all *told) round(ctx context.Context, b driven.Backend) {
 	all.call(func() error { _, err := b.Store.Insert(ctx, jobs(2, "k")); return err })
 	var got driven.Claims
 	all.call(func() (err error) {

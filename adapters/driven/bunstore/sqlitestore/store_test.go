@@ -1,7 +1,6 @@
 package sqlitestore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -99,7 +98,7 @@ func TestLife(t *testing.T) {
 	}
 	outs[3].To, outs[3].Error, outs[3].After = domain.Scheduled, "broken \"quote\" \n", time.Hour
 	for range 2 {
-		res, err := b.Store.Settle(context.Background(), outs)
+		res, err := b.Store.Settle(t.Context(), outs)
 		if err != nil || len(res.Dropped) > 0 {
 			t.Fatal(res, err)
 		}

@@ -56,7 +56,7 @@ func (n *table) hold() (release func() error) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- n.w.do(context.Background(), func(context.Context, bunstore.Conn) error {
+		done <- n.w.do(context.WithoutCancel(n.Context()), func(context.Context, bunstore.Conn) error {
 			close(entered)
 			<-leave
 			return nil
@@ -99,7 +99,7 @@ func (n *table) until(what string, holds func() bool) {
 
 func (n *table) wantRows(want ...int) {
 	n.Helper()
-	rows, err := n.db.QueryContext(n.Context(), "SELECT n FROM n ORDER BY n")
+	rows, err := n.db.QueryContext(n.Context(), "SELECT n FROM n ORDER BY n") //nolint:rowserrcheck // Drain checks it
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestWriterWaitsForTheLock(t *testing.T) {
 	}
 	patient := make(chan error, 1)
 	n.plan.Reset()
-	go func() { patient <- n.w.do(context.Background(), put(2)) }()
+	go func() { patient <- n.w.do(context.WithoutCancel(n.Context()), put(2)) }()
 	n.until("some tries", func() bool { return n.plan.Count() > 10 })
 	if _, err := lock.ExecContext(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
