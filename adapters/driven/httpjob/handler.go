@@ -90,7 +90,8 @@ func (h *Handler) Run(ctx context.Context, task driven.Task) error {
 	if err != nil { // the body of a redirect that was not followed is closed already
 		return h.failed(ctx, limited, call, err)
 	}
-	drain(resp.Body)
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrained) // so that the connection can be used again
 	return h.judge(call, resp)
 }
 
@@ -106,12 +107,6 @@ func (h *Handler) failed(ctx, limited context.Context, call *call, err error) er
 		return call.errorf("no answer within %v", call.timeout)
 	}
 	return call.errorf("%s", describe(err))
-}
-
-// drain reads a little of the body, so that the connection can be used again.
-func drain(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, maxDrained)
-	_ = body.Close()
 }
 
 // request builds the request; a redirect that repeats the body gets a fresh reader of it.

@@ -98,6 +98,7 @@ func flagFields(flags *pflag.FlagSet, args []string) (fields, error) {
 			}
 		case raw:
 			f.meta = []byte(flag.Value.String())
+		default: // a flag of the command itself
 		}
 	})
 	tags, err := flags.GetStringArray("tag")

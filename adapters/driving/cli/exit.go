@@ -27,8 +27,9 @@ func exitCode(code domain.Code) int {
 		return 7
 	case domain.Canceled:
 		return 130
+	default:
+		return 1
 	}
-	return 1
 }
 
 const exitHelp = `Exit codes: 0 all went well, 1 internal fault, 2 bad input, 3 not found, 4 conflict or

@@ -122,6 +122,7 @@ func (s shape) wanted() string {
 		return `give a duration like "90s", or a number of seconds`
 	case yesNo:
 		return "give true or false"
+	default:
+		return "it must be a string"
 	}
-	return "it must be a string"
 }

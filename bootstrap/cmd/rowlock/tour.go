@@ -100,6 +100,7 @@ func (t *tour) Observe(e domain.Event) {
 		t.retried.Add(1)
 	case domain.EventStalled:
 		t.stalled.Add(1)
+	default:
 	}
 }
 
