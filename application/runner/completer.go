@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,7 @@ func (c *completer) run() {
 	defer close(c.ended)
 	wait := backoff{first: 100 * time.Millisecond, cap: 2 * time.Second}
 	for {
+		runtime.Gosched() // whoever is about to add an outcome is in time for this write
 		batch := c.gather()
 		if batch == nil {
 			select {

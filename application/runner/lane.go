@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -93,8 +94,14 @@ func (l *lane) low() int {
 	return int(meanwhile)
 }
 
+// room is how many jobs to claim now: none while enough wait for the workers, or
+// too many outcomes wait to be written. Workers that were just handed a short job
+// get to run it first: one large claim costs less than two.
 func (l *lane) room() int {
-	if l.session.completer.full() {
+	if l.load.Load() > 0 {
+		runtime.Gosched()
+	}
+	if len(l.jobs) > l.low() || l.session.completer.full() {
 		return 0
 	}
 	return min(l.size+l.prefetch()-int(l.load.Load()), claimMost)
