@@ -1,0 +1,107 @@
+package mysqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore"
+)
+
+// insertText writes rows from the row source $2. A row whose id or lock is held
+// changes nothing, and its statement then says so by its last insert id: the count
+// of rows would depend on clientFoundRows, and IGNORE would hide other faults. $3
+// is the mark of this call (see markedText), NULL where none is needed.
+func insertText(d *bunstore.Dialect, plain bool) string {
+	text := bunstore.InsertFrom(d, plain)
+	text = strings.Replace(text, ") SELECT ", ", settled) SELECT ", 1)
+	text = strings.Replace(text, " FROM (SELECT ", ", CAST($3 AS BINARY(16)) FROM (SELECT ", 1)
+	return text + " ON DUPLICATE KEY UPDATE attempts = IF(LAST_INSERT_ID(1), attempts, attempts)"
+}
+
+// markedText finds which of the rows $2 bear the mark $3, hence came by this call.
+func markedText(d *bunstore.Dialect) string {
+	return d.Forms.Select(bunstore.Select{
+		Columns: "j.id", From: d.Table("jobs"), Join: d.Words.Rows("$2", bunstore.PlainCols[:1]),
+		Where: "j.id = o.id AND j.settled = $3",
+	})
+}
+
+// inserter is the insert of one table.
+type inserter struct {
+	chunk              bunstore.Chunk
+	plain, full, marks bunstore.Stmt
+}
+
+func newInserter(d *bunstore.Dialect) *inserter {
+	c := d.Marks.Compile
+	return &inserter{chunk: d.Chunk, plain: c(insertText(d, true)), full: c(insertText(d, false)), marks: c(markedText(d))}
+}
+
+// Insert writes rows with unique keys in the order of their keys, so that two
+// calls that share some wait for each other and do not deadlock.
+func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows []bunstore.NewRow) ([]bool, error) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	if slices.ContainsFunc(rows, func(r bunstore.NewRow) bool { return r.Lock != "" }) {
+		slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(rows[a].Lock, rows[b].Lock) })
+		sorted := make([]bunstore.NewRow, len(rows))
+		for i, n := range order {
+			sorted[i] = rows[n]
+		}
+		rows = sorted
+	}
+	fresh, at := make([]bool, len(rows)), 0
+	for _, part := range in.chunk.Chunks(rows) {
+		written, err := in.insert(ctx, c, now, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, is := range written {
+			fresh[order[at]] = is
+			at++
+		}
+	}
+	return fresh, nil
+}
+
+// insert is one statement, and where a row was held and others may not be a look
+// at which are ours.
+func (in *inserter) insert(ctx context.Context, c bunstore.Conn, now any, rows []bunstore.NewRow) ([]bool, error) {
+	text, plain := bunstore.InsertArray(rows)
+	st := in.full
+	if plain {
+		st = in.plain
+	}
+	var mark []byte
+	if len(rows) > 1 {
+		mark = make([]byte, 16)
+		_, _ = rand.Read(mark) // never fails
+	}
+	res, err := c.ExecContext(ctx, st.Text, st.Args(now, text, mark)...)
+	if err != nil {
+		return nil, err
+	}
+	held, err := res.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	fresh := make([]bool, len(rows))
+	if held == 0 || len(rows) == 1 {
+		for i := range fresh {
+			fresh[i] = held == 0
+		}
+		return fresh, nil
+	}
+	ours, err := bunstore.IDs(ctx, c, in.marks, now, text, mark)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		fresh[i] = ours[rows[i].Job.ID]
+	}
+	return fresh, nil
+}
