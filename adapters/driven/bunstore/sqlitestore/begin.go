@@ -12,14 +12,14 @@ import (
 // errNobody says that everybody who waited went.
 var errNobody = errors.New("sqlitestore: nobody waits")
 
-// lockWait bounds one wait for the lock; afterwards the callers get Contended.
+// lockWait is a writer's patience with the lock; after it who waits gets Contended.
 const lockWait = 15 * time.Second
 
 // begin opens the transaction. It waits for the lock of other processes by itself,
 // with short, jittered sleeps: SQLite's own busy_timeout sleeps longer the longer
 // it waited, so that of three busy processes one starves. To wait to begin is no retry.
 func (w *writer) begin() (*conn, error) {
-	limit := time.NewTimer(lockWait)
+	limit := time.NewTimer(w.patience)
 	defer limit.Stop()
 	for {
 		conn, err := w.source.get(w.life)

@@ -43,7 +43,7 @@ func TestConformanceHostPool(t *testing.T) {
 
 func ownFile(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
-	cfg := sqlitestore.Config{Path: filepath.Join(t.TempDir(), "jobs.db"), Now: clock.Now}
+	cfg := sqlitestore.Config{Path: filepath.Join(t.TempDir(), "jobs.db"), Now: clock.Now, Synchronous: "NORMAL"}
 	h := harness(open(t, cfg), cfg)
 	h.Advance = clock.Advance
 	return h
@@ -64,7 +64,7 @@ func harness(b driven.Backend, cfg sqlitestore.Config) conformance.Harness {
 // pool is a pool of the host's own.
 func pool(t testing.TB, path string, plan *faults.Plan) *sql.DB {
 	t.Helper()
-	connector, err := sqlite.NewConnector("file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
+	connector, err := sqlite.NewConnector("file:" + path + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,8 +159,8 @@ func TestErrorsShowNoArgs(t *testing.T) {
 	}
 }
 
-// A writer whose lock another process holds for too long answers Contended; one
-// whose caller is patient waits.
+// While another process holds the lock a caller's own deadline ends its wait, a
+// patient caller waits without an error, and readers do not wait at all.
 func TestLockHeldElsewhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	b := open(t, sqlitestore.Config{Path: path})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/domain"
@@ -22,14 +23,15 @@ const maxGroup = 128
 // one immediate transaction and answers them after its commit. So one sync to the
 // disk serves all that came while the last one was under way.
 type writer struct {
-	source source
-	mu     sync.Mutex
-	queue  []*call
-	closed bool
-	wake   chan struct{} // holds one
-	life   context.Context
-	stop   context.CancelFunc
-	ended  chan struct{}
+	source   source
+	patience time.Duration
+	mu       sync.Mutex
+	queue    []*call
+	closed   bool
+	wake     chan struct{} // holds one
+	life     context.Context
+	stop     context.CancelFunc
+	ended    chan struct{}
 }
 
 // The states of a call.
@@ -49,7 +51,7 @@ type call struct {
 }
 
 func newWriter(s source) *writer {
-	w := &writer{source: s, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	w := &writer{source: s, patience: lockWait, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	w.life, w.stop = context.WithCancel(context.Background())
 	go w.loop()
 	return w
