@@ -144,10 +144,16 @@ func (w *writer) loop() {
 	}
 }
 
-// refuse answers everybody who waits.
+// refuse answers everybody who waits now; who comes meanwhile has a wait of its own.
 func (w *writer) refuse(err error) {
-	for c := w.next(); c != nil; c = w.next() {
-		c.answer(err)
+	w.mu.Lock()
+	all := w.queue
+	w.queue = nil
+	w.mu.Unlock()
+	for _, c := range all {
+		if c.state.CompareAndSwap(waiting, taken) {
+			c.answer(err)
+		}
 	}
 }
 
