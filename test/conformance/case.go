@@ -19,10 +19,10 @@ import (
 
 // The words that most cases use. A lease of `long` never runs out during a case.
 const (
-	queue  = "default"
-	kind   = "test/job"
-	runner = "runner-1"
-	long   = time.Hour
+	queue    = "default"
+	kind     = "test/job"
+	runnerID = "runner-1"
+	long     = time.Hour
 	// patience bounds every wait on a condition; no case needs a part of it.
 	patience = 30 * time.Second
 )
@@ -129,7 +129,7 @@ func (c *C) one(sets ...set) domain.JobID {
 
 // request asks for up to n jobs of the usual queue and kind under a fresh token.
 func (c *C) request(n int) driven.ClaimRequest {
-	return driven.ClaimRequest{Token: c.token(), Runner: runner, Lease: long, Queue: queue, Kinds: []string{kind}, N: n}
+	return driven.ClaimRequest{Token: c.token(), Runner: runnerID, Lease: long, Queue: queue, Kinds: []string{kind}, N: n}
 }
 
 // ask claims and checks what holds for every claim.
@@ -266,7 +266,7 @@ func done(j driven.Claimed) driven.Outcome {
 func failed(j driven.Claimed, wait time.Duration) driven.Outcome {
 	return driven.Outcome{
 		Ticket: j.Ticket(), To: domain.Scheduled, After: wait, Counts: true, Ran: 3 * time.Millisecond,
-		Error: "it failed", History: j.Job.History.Add(domain.Note{Attempt: j.Job.Attempts + 1, Message: "it failed", Runner: runner}),
+		Error: "it failed", History: j.Job.History.Add(domain.Note{Attempt: j.Job.Attempts + 1, Message: "it failed", Runner: runnerID}),
 	}
 }
 
@@ -375,7 +375,7 @@ func (c *C) list(f domain.Filter) []domain.JobID {
 	}
 	matched, err := c.store.Match(c.Context(), f, page)
 	c.ok("match jobs", err)
-	equal(c, "ids of Match beside those of Jobs", fmt.Sprint(matched), fmt.Sprint(ids))
+	equalIDs(c, "ids of Match beside those of Jobs", matched, ids)
 	return ids
 }
 
@@ -410,7 +410,7 @@ func (c *C) edit(what string, answers []domain.Edited, err error, ids ...domain.
 	for i, a := range answers {
 		got[i], errs[i] = a.ID, a.Err
 	}
-	equal(c, "ids that "+what+" answers for", fmt.Sprint(got), fmt.Sprint(ids))
+	equalIDs(c, "ids that "+what+" answers for", got, ids)
 	return errs
 }
 
@@ -529,6 +529,14 @@ func equal[T any](c *C, what string, got, want T) {
 	c.Helper()
 	if !reflect.DeepEqual(got, want) {
 		c.Fatalf("%s:\n got %s\nwant %s", what, clip(got), clip(want))
+	}
+}
+
+// equalIDs checks a list of ids; none is none, nil or not.
+func equalIDs(c *C, what string, got, want []domain.JobID) {
+	c.Helper()
+	if !slices.Equal(got, want) {
+		equal(c, what, got, want)
 	}
 }
 

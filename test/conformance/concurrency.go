@@ -19,9 +19,11 @@ func concurrencyCases() []testCase {
 		{"promote", concurrencyPromote},
 		{"unique", concurrencyUnique},
 		{"id", concurrencyID},
+		{"vanish", concurrencyVanish},
 		{"crossed", concurrencyCrossed},
 		{"settle", concurrencySettle},
 		{"recover", concurrencyRecover},
+		{"renew", concurrencyRenew},
 		{"sweepers", concurrencySweepers},
 		{"cancel", concurrencyCancel},
 		{"retry", concurrencyRetry},
@@ -125,6 +127,33 @@ func (c *C) oneHolder(answers []driven.Inserted) {
 	}
 	equal(c, "new rows", fresh, 1)
 	c.inState(answers[0].ID, domain.Scheduled)
+}
+
+// vanish: callers of a key whose holder ends meanwhile find the old holder or
+// one new one; none of them fails, and no two rows hold the key.
+func concurrencyVanish(c *C) {
+	stores := c.handles(9)
+	for round := range size(10, 60) {
+		key := fmt.Sprint("key-", round)
+		holder := c.running(unique(key), inQueue("holders"))
+		answers := make([]driven.Inserted, len(stores)-1)
+		c.race(len(stores), func(i int) error {
+			if i == len(answers) {
+				return c.endNow(stores[i], holder)
+			}
+			got, err := stores[i].Insert(c.Context(), []domain.NewJob{c.job(unique(key), after(long))})
+			if err == nil {
+				answers[i] = got[0]
+			}
+			return err
+		})
+		fresh := slices.DeleteFunc(answers, func(a driven.Inserted) bool {
+			return a == driven.Inserted{ID: holder.Job.ID, Result: domain.Existing}
+		})
+		if len(fresh) > 0 {
+			c.oneHolder(fresh)
+		}
+	}
 }
 
 // id: the same call from many callers at once writes its rows once.
@@ -235,6 +264,46 @@ func concurrencyRecover(c *C) {
 			if !legal || dropped[row.ID] != lost || swept[row.ID] != lost || row.Attempts+row.Stalls != 1 {
 				c.Fatalf("job %s is %s with %d attempts and %d stalls; its outcome was dropped: %v, a sweep took it: %v",
 					row.ID, row.State, row.Attempts, row.Stalls, dropped[row.ID], swept[row.ID])
+			}
+		}
+	}
+}
+
+// renew: of a late renewal and the sweep that takes the job one wins: a claim
+// that was renewed stays, and one that was swept is told that it is lost.
+func concurrencyRenew(c *C) {
+	stores := c.handles(4)
+	for range size(6, 30) {
+		c.add(c.jobs(20)...)
+		jobs := c.claimLapsed(20)
+		var mu sync.Mutex
+		lost, swept := map[domain.JobID]bool{}, map[domain.JobID]bool{}
+		c.race(4, func(i int) error {
+			if i%2 == 1 {
+				got, err := stores[i].Recover(c.Context(), parking())
+				mu.Lock()
+				defer mu.Unlock()
+				for _, r := range got.Jobs {
+					swept[r.ID] = true
+				}
+				return err
+			}
+			for k := range jobs {
+				j := jobs[(k+i*5)%len(jobs)]
+				got, err := stores[i].Renew(c.Context(), driven.RenewRequest{Tickets: renewals(j), Lease: 100 * long})
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				lost[j.Job.ID] = lost[j.Job.ID] || len(got.Lost) > 0
+				mu.Unlock()
+			}
+			return nil
+		})
+		for _, j := range jobs {
+			row := c.get(j.Job.ID)
+			if swept[row.ID] != (row.State == domain.Scheduled) || lost[row.ID] != swept[row.ID] {
+				c.Fatalf("job %s is %s; a renewal was told that it is lost: %v, a sweep took it: %v", row.ID, row.State, lost[row.ID], swept[row.ID])
 			}
 		}
 	}

@@ -76,8 +76,8 @@ func editNow(c *C) {
 func editRunning(c *C) {
 	j := c.running()
 	before := c.get(j.Job.ID)
-	c.names("retry", c.retry(domain.Due{}, j.Job.ID)[0], runner)
-	c.names("delete", c.delete(j.Job.ID)[0], runner)
+	c.names("retry", c.retry(domain.Due{}, j.Job.ID)[0], runnerID)
+	c.names("delete", c.delete(j.Job.ID)[0], runnerID)
 	c.wantCode("cancel of a running job", c.cancel(j.Job.ID)[0], domain.Conflict)
 	c.wantCode("reschedule of a running job", c.reschedule(domain.Due{}, j.Job.ID)[0], domain.Conflict)
 	equal(c, "the row", c.get(j.Job.ID), before)

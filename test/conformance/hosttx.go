@@ -39,6 +39,7 @@ func hosttxCommit(c *C) {
 	got, err := in.Insert(c.Context(), jobs)
 	c.ok("insert", err)
 	equal(c, "answers", got, []driven.Inserted{{ID: jobs[0].ID}, {ID: jobs[1].ID}})
+	equal(c, "rows before the commit", len(c.list(domain.Filter{})), 0)
 	c.ok("commit", tx.Commit())
 	equal(c, "rows", c.count(domain.Filter{}), 2)
 	c.held("k", jobs[0].ID)

@@ -62,6 +62,48 @@ func TestMustsAreTried(t *testing.T) {
 	}
 }
 
+// TestLifecycleFinds shows that the cases of the lifecycle can fail too.
+func TestLifecycleFinds(t *testing.T) {
+	for name, worsen := range map[string]func(*broken, *Harness){
+		"crash":  faultOf(t, settleMutants(), "forgets the fence of an outcome"),
+		"fleet":  faultOf(t, claimMutants(), "gives two claimers one job when they race"),
+		"work":   faultOf(t, uniqueMutants(), "answers in another order"),
+		"unique": faultOf(t, uniqueMutants(), "never frees a unique key"),
+		"args":   faultOf(t, dataMutants(), "eats backslashes"),
+		"poison": faultOf(t, otherMutants(), "lets a job stall for ever"),
+		"dead":   faultOf(t, editMutants(), "retries nothing"),
+		"tenant": faultOf(t, nameMutants(), "ignores the tenant of a key"),
+		"host":   faultOf(t, otherMutants(), "writes at once in the host's transaction"),
+	} {
+		for _, k := range lifecycleCases() {
+			if k.name != name {
+				continue
+			}
+			failed, said := record(t, func(r *recorder) {
+				h := memory(r)
+				b := &broken{Store: h.Backend.Store}
+				h.Backend.Store = b
+				worsen(b, &h)
+				k.run(newLife(newCase(r, h), system.Clock(), system.IDs()))
+			})
+			if !failed {
+				t.Errorf("lifecycle %s did not find its broken store; it said %q", name, said)
+			}
+		}
+	}
+}
+
+func faultOf(t *testing.T, from []mutant, fault string) func(*broken, *Harness) {
+	t.Helper()
+	for _, m := range from {
+		if m.fault == fault {
+			return m.worsen
+		}
+	}
+	t.Fatalf("there is no mutant that %s", fault)
+	return nil
+}
+
 func claimMutants() []mutant {
 	return []mutant{
 		{"claims a job twice", func(b *broken, _ *Harness) {
@@ -231,6 +273,12 @@ func settleMutants() []mutant {
 				return b.Store.Renew(ctx, r)
 			}
 		}, []string{"lease/lost", "model/leases"}},
+		{"renews and sweeps without looking", func(b *broken, _ *Harness) {
+			b.onRenew = func(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
+				_, err := b.Store.Renew(ctx, r)
+				return driven.Renewed{}, err
+			}
+		}, []string{"concurrency/renew"}},
 		{"never says that a claim is lost", func(b *broken, _ *Harness) {
 			b.onRenew = func(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
 				_, err := b.Store.Renew(ctx, r)
@@ -385,6 +433,17 @@ func uniqueMutants() []mutant {
 				return b.Store.Insert(ctx, jobs)
 			}
 		}, []string{"concurrency/unique"}},
+		{"fails when the holder of a key vanishes", func(b *broken, _ *Harness) {
+			b.onInsert = func(ctx context.Context, jobs []domain.NewJob) ([]driven.Inserted, error) {
+				got, err := b.Store.Insert(ctx, jobs)
+				if err == nil && len(got) == 1 && got[0].Result == domain.Existing {
+					if j, err := b.Store.Job(ctx, got[0].ID, ""); err != nil || j.State != domain.Running {
+						return nil, &domain.Fault{Code: domain.Internal, Op: "insert", Hint: "the holder vanished"}
+					}
+				}
+				return got, err
+			}
+		}, []string{"concurrency/vanish"}},
 		{"skips where a conflict was asked for", func(b *broken, _ *Harness) {
 			b.onInsert = func(ctx context.Context, jobs []domain.NewJob) ([]driven.Inserted, error) {
 				jobs = slices.Clone(jobs)

@@ -145,7 +145,7 @@ func payloadError(c *C) {
 func payloadHistory(c *C) {
 	j := c.running()
 	o := died(j)
-	for i := range 3 * domain.MaxHistory {
+	for i := range domain.MaxHistory + 2 {
 		o.History = o.History.Add(domain.Note{
 			Attempt: i, Message: strings.Repeat("\x01", domain.MaxMessage), Stack: strings.Repeat("😀", domain.MaxStack/4), Runner: strings.Repeat("r", 300),
 		})

@@ -49,11 +49,18 @@ func (r *recorder) Errorf(format string, args ...any) { r.Logf(format, args...);
 func (r *recorder) Fatal(args ...any)                 { r.Log(args...); r.FailNow() }
 func (r *recorder) Fatalf(format string, args ...any) { r.Logf(format, args...); r.FailNow() }
 func (r *recorder) Skip(args ...any)                  { r.Log(args...); runtime.Goexit() }
+func (r *recorder) Skipf(format string, args ...any)  { r.Logf(format, args...); runtime.Goexit() }
 
 // attempt runs one case over a store and gives what the case said if it failed.
 func attempt(t testing.TB, name string, open func(testing.TB) Harness) (failed bool, said []string) {
 	t.Helper()
 	run := find(t, name)
+	return record(t, func(r *recorder) { run(newCase(r, open(r))) })
+}
+
+// record runs a test that may fail.
+func record(t testing.TB, run func(*recorder)) (failed bool, said []string) {
+	t.Helper()
 	r := &recorder{TB: t}
 	ended := make(chan struct{})
 	go func() {
@@ -63,7 +70,7 @@ func attempt(t testing.TB, name string, open func(testing.TB) Harness) (failed b
 				r.Errorf("panic: %v", p)
 			}
 		}()
-		run(newCase(r, open(r)))
+		run(r)
 	}()
 	<-ended
 	for i := len(r.cleanup) - 1; i >= 0; i-- {

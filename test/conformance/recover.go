@@ -27,7 +27,7 @@ func recoverStall(c *C) {
 	before := c.now()
 	got := c.recover(sweep())
 	want := driven.Recovery{
-		ID: j.Job.ID, Kind: kind, Queue: queue, Runner: runner,
+		ID: j.Job.ID, Kind: kind, Queue: queue, Runner: runnerID,
 		To: domain.Scheduled, Stalls: 1, After: sweep().Stalls.Delay(1),
 	}
 	equal(c, "recovered jobs", got.Jobs, []driven.Recovery{want})
@@ -39,8 +39,8 @@ func recoverStall(c *C) {
 	notes, err := row.History.Notes()
 	c.ok("read the history", err)
 	equal(c, "number of notes", len(notes), 1)
-	equal(c, "note", notes[0].Message, domain.StallMessage(runner))
-	equal(c, "last error", row.Error, domain.StallMessage(runner))
+	equal(c, "note", notes[0].Message, domain.StallMessage(runnerID))
+	equal(c, "last error", row.Error, domain.StallMessage(runnerID))
 	equal(c, "recovered by a second sweep", len(c.recover(sweep()).Jobs), 0)
 }
 
@@ -53,7 +53,7 @@ func recoverDead(c *C) {
 		got := c.recover(quick).Jobs
 		equal(c, "recovered jobs", len(got), 1)
 		equal(c, "fate and stalls", got[0], driven.Recovery{
-			ID: j.Job.ID, Kind: kind, Queue: queue, Runner: runner,
+			ID: j.Job.ID, Kind: kind, Queue: queue, Runner: runnerID,
 			To: domain.Scheduled, Stalls: stalls, After: quick.Stalls.Delay(stalls),
 		})
 		c.pass(10 * time.Millisecond)

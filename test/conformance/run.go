@@ -59,7 +59,7 @@ func Except(name, reason string) Option {
 
 type settings struct{ excepted map[string]string }
 
-func newSettings(t *testing.T, opts []Option) settings {
+func newSettings(t testing.TB, opts []Option) settings {
 	t.Helper()
 	s := settings{excepted: map[string]string{}}
 	for _, opt := range opts {
@@ -86,7 +86,7 @@ func isCase(name string) bool {
 	return false
 }
 
-func (s settings) skipExcepted(t *testing.T, name string) {
+func (s settings) skipExcepted(t testing.TB, name string) {
 	t.Helper()
 	if reason, ok := s.excepted[name]; ok {
 		t.Skipf("EXCEPT %s: %s", name, reason)
@@ -138,7 +138,7 @@ func categories() []category {
 
 // judge skips an optional category where the capability is absent. One that the
 // harness cannot drive fails here, so that no present capability goes untested.
-func (cat category) judge(t *testing.T, h Harness) {
+func (cat category) judge(t testing.TB, h Harness) {
 	t.Helper()
 	if cat.optional == nil {
 		return

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
@@ -49,4 +51,61 @@ func TestReferenceInRealTime(t *testing.T) {
 		b.Tx = nil // without its harness field it would fail, as it should
 		return b
 	})
+}
+
+// TestCapabilityWithoutHarness: what a backend can do is never left untested in silence.
+func TestCapabilityWithoutHarness(t *testing.T) {
+	schema := struct{ driven.Migrator }{}
+	for _, k := range []struct {
+		category string
+		harness  Harness
+		fails    bool
+		says     string
+	}{
+		{"hosttx", Harness{Backend: driven.Backend{Tx: atOnce{}}}, true, "set Harness.Begin"},
+		{"hosttx", Harness{Backend: driven.Backend{Tx: atOnce{}}, Begin: func(testing.TB) HostTx { return HostTx{} }}, false, ""},
+		{"hosttx", Harness{Backend: driven.Backend{Name: "plain"}}, false, "plain has no such capability"},
+		{"migrate", Harness{Backend: driven.Backend{Schema: schema}}, true, "set Harness.Bare"},
+		{"claim", Harness{}, false, ""},
+	} {
+		for _, cat := range categories() {
+			if cat.name != k.category {
+				continue
+			}
+			failed, said := record(t, func(r *recorder) { cat.judge(r, k.harness) })
+			if failed != k.fails || !strings.Contains(fmt.Sprint(said), k.says) {
+				t.Errorf("%s: failed %v, said %q", k.category, failed, said)
+			}
+		}
+	}
+}
+
+// TestExceptNeedsAReason: an exception is of a case that exists, has a reason, and is printed.
+func TestExceptNeedsAReason(t *testing.T) {
+	for _, k := range []struct {
+		name, reason string
+		fails        bool
+	}{
+		{"claim/queues", "no loose scan, see issue 7", false},
+		{"notify", "not yet", false},
+		{"claim/queues", " ", true},
+		{"claim/no-such-case", "a reason", true},
+	} {
+		failed, said := record(t, func(r *recorder) {
+			newSettings(r, []Option{Except(k.name, k.reason)}).skipExcepted(r, k.name)
+			r.Fatal("the case was not left out")
+		})
+		if failed != k.fails || !k.fails && !strings.Contains(fmt.Sprint(said), k.reason) {
+			t.Errorf("except %q for %q: failed %v, said %q", k.name, k.reason, failed, said)
+		}
+	}
+}
+
+// TestLifecycle drives the services over the reference store.
+func TestLifecycle(t *testing.T) { RunLifecycle(t, memory, system.Clock(), system.IDs()) }
+
+func TestLifecycleInRealTime(t *testing.T) {
+	RunLifecycle(t, func(t testing.TB) driven.Backend {
+		return openMemory(t, memstore.Config{Now: system.Clock().Now})
+	}, system.Clock(), system.IDs())
 }
