@@ -35,7 +35,7 @@ func promoteSetText(d *Dialect) string {
 func NextText(d *Dialect) string {
 	return d.Forms.Select(Select{
 		Columns: "j.wake_at, " + d.Words.Now, From: d.Table("jobs"),
-		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1", Index: "wake",
+		Where: "j.state = 1 AND j.state > 0 AND j.wake_at > 0", Order: "j.wake_at", Limit: "1", Index: "wake", Lock: Past,
 	})
 }
 

@@ -49,9 +49,22 @@ type Words struct {
 	Rows func(param string, cols []Col) string
 	// LimitOrder is an ORDER BY that costs nothing, for databases whose LIMIT wants one.
 	LimitOrder string
+	// Empty is the empty name, and empty args, as a literal; "" means two quotes.
+	Empty string
+	// Past is the hint behind a table that is only looked through: rows that others
+	// are changing are passed over, and nobody is waited for. "" where a read never
+	// waits.
+	Past string
 	// HasTable is a query that has a row when the table $1 (the bare name, e.g.
 	// rowlock_jobs) is there.
 	HasTable string
+}
+
+func (w *Words) empty() string {
+	if w.Empty == "" {
+		return "''"
+	}
+	return w.Empty
 }
 
 // Col is one column of a row source. JSON has ids as hex text.
@@ -107,6 +120,7 @@ const (
 	Wait         // FOR UPDATE
 	Skip         // and what others hold is passed over
 	Current      // FOR SHARE: what is committed now, also where a transaction sees an older moment
+	Past         // a look that waits for nobody (Words.Past); nothing where a read never waits
 )
 
 // Update is an UPDATE of table j from source o. Expressions may use the old values as j.x.

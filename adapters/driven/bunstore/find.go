@@ -23,9 +23,9 @@ func (q *query) jobs(ctx context.Context, c Conn) (out []domain.Job, err error) 
 	return out, err
 }
 
-// Job reads one row.
+// Job reads one row. It waits for who is changing it: a job that is there is found.
 func (s *Store) Job(ctx context.Context, id domain.JobID, tenant string) (domain.Job, error) {
-	q := s.query(jobCols)
+	q := s.queryWith("", jobCols)
 	q.where("j.id = " + q.id(id))
 	var found []domain.Job
 	err := s.read(ctx, "get job", func(ctx context.Context, c Conn) (err error) {

@@ -19,10 +19,14 @@ type query struct {
 	s *Store
 }
 
-func (s *Store) query(cols string) *query {
+// query begins a select that waits for nobody (Words.Past).
+func (s *Store) query(cols string) *query { return s.queryWith(s.d.Words.Past, cols) }
+
+func (s *Store) queryWith(hint, cols string) *query {
 	q := &query{s: s}
 	q.add(s.now())
-	q.SelectQuery = s.d.Build.NewSelect().ColumnExpr("?", bun.Safe(cols)).TableExpr("? AS j", bun.Safe(s.d.Table("jobs")))
+	from := strings.TrimSpace(s.d.Table("jobs") + " AS j " + hint)
+	q.SelectQuery = s.d.Build.NewSelect().ColumnExpr("?", bun.Safe(cols)).TableExpr("?", bun.Safe(from))
 	return q
 }
 
@@ -51,7 +55,7 @@ func (q *query) filter(f domain.Filter) {
 		}
 	}
 	if f.Tenant != "" {
-		q.where("j.tenant <> ''") // a partial index is used by its own words
+		q.where("j.tenant <> " + q.s.d.Words.empty()) // a partial index is used by its own words
 	}
 	if !f.Batch.IsZero() {
 		q.where("j.batch_id = " + q.id(f.Batch))

@@ -23,7 +23,7 @@ func newRunnerTexts(d *Dialect) runnerTexts {
 	return runnerTexts{
 		remove: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2"),
 		gone: d.Marks.Compile(d.Forms.Select(Select{
-			Columns: "j.id", From: table, Where: "j." + gone, Order: "j.id", Limit: "$2",
+			Columns: "j.id", From: table, Where: "j." + gone, Order: "j.id", Limit: "$2", Lock: Past,
 		})),
 		forget: d.Marks.Compile("DELETE FROM " + table + " WHERE id = $2 AND " + gone),
 		add: d.Marks.Compile("INSERT INTO " + table + " (id, kinds, queues, started_at, seen_at, lives_to) VALUES ($2, $3, $4, $5, " +

@@ -44,7 +44,7 @@ func SettleText(d *Dialect) string {
 			{"finished_at", "CASE WHEN o.state > 3 THEN " + now + " ELSE 0 END"},
 			{"unique_lock", "CASE WHEN o.state > 3 THEN NULL ELSE j.unique_lock END"},
 			{"ran", "o.ran"},
-			{"args", "CASE WHEN o.forget = 1 THEN '' ELSE j.args END"},
+			{"args", "CASE WHEN o.forget = 1 THEN " + d.Words.empty() + " ELSE j.args END"},
 			{"forget_args", "CASE WHEN o.forget = 1 THEN 2 ELSE j.forget_args END"},
 			{"result", "o.result"},
 			{"error", "o.error"},

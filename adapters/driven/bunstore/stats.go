@@ -39,7 +39,7 @@ func newFindTexts(d *Dialect) findTexts {
 	}
 	for _, state := range countedStates {
 		inner := d.Forms.Select(Select{
-			Columns: "j.queue, j.kind, j.stuck, j.ran", From: d.Table("jobs"), Order: "j.wake_at DESC", Limit: "$2", Index: "wake",
+			Columns: "j.queue, j.kind, j.stuck, j.ran", From: d.Table("jobs"), Order: "j.wake_at DESC", Limit: "$2", Index: "wake", Lock: Past,
 			Where: "j.state = " + strconv.Itoa(int(state)) + " AND j.state > 0",
 		})
 		t.states = append(t.states, c("SELECT x.queue, x.kind, count(*), sum(x.stuck), min(x.ran), max(x.ran), sum(x.ran) FROM ("+
@@ -47,7 +47,8 @@ func newFindTexts(d *Dialect) findTexts {
 	}
 	inner := d.Forms.Select(Select{
 		Columns: "j.queue, j.kind, CASE WHEN j.state = 1 AND j.run_at <= " + now + " THEN 0 ELSE j.state END AS state, j.stuck, j.ran, j.run_at, " + now + " AS now",
-		From:    d.Table("jobs"), Order: "j.id DESC", Limit: "$2", Index: "tenant", Where: "j.tenant = $3 AND j.tenant <> ''",
+		From:    d.Table("jobs"), Order: "j.id DESC", Limit: "$2", Index: "tenant", Lock: Past,
+		Where: "j.tenant = $3 AND j.tenant <> " + d.Words.empty(),
 	})
 	t.tenant = c("SELECT x.queue, x.kind, count(*), sum(x.stuck), min(x.ran), max(x.ran), sum(x.ran), x.state, max(x.now) - min(x.run_at) FROM (" +
 		inner + ") AS x GROUP BY x.queue, x.kind, x.state")
@@ -59,7 +60,7 @@ func newFindTexts(d *Dialect) findTexts {
 func looseText(d *Dialect, col, where string) string {
 	one := func(state string) string {
 		return "SELECT y.name FROM (" + d.Forms.Select(Select{
-			Columns: "j." + col + " AS name", From: d.Table("jobs"), Where: "j.state = " + state + " AND " + where, Order: "j." + col, Limit: "1",
+			Columns: "j." + col + " AS name", From: d.Table("jobs"), Where: "j.state = " + state + " AND " + where, Order: "j." + col, Limit: "1", Lock: Past,
 		}) + ") AS y"
 	}
 	return "SELECT min(x.name) FROM (" + one("0") + " UNION ALL " + one("1") + ") AS x"
@@ -70,7 +71,7 @@ func looseText(d *Dialect, col, where string) string {
 func pairText(d *Dialect, state, order string) string {
 	now := d.Words.Now
 	inner := d.Forms.Select(Select{
-		Columns: "j.run_at, " + now + " AS now", From: d.Table("jobs"), Order: order, Limit: "$4", Index: "ready",
+		Columns: "j.run_at, " + now + " AS now", From: d.Table("jobs"), Order: order, Limit: "$4", Index: "ready", Lock: Past,
 		Where: state + " AND j.queue = $2 AND j.kind = $3",
 	})
 	return "SELECT count(*), sum(CASE WHEN x.run_at > x.now THEN 1 ELSE 0 END), max(x.now) - min(x.run_at) FROM (" + inner + ") AS x"
