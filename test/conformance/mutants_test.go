@@ -123,16 +123,17 @@ func claimMutants() []mutant {
 		{"gives two claimers one job when they race", func(b *broken, _ *Harness) {
 			var mu sync.Mutex
 			var spare []driven.Claimed
+			given := 0
 			b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
 				got, err := b.Store.Claim(ctx, r)
 				mu.Lock()
 				defer mu.Unlock()
-				if len(got.Jobs) > 0 && len(spare) < 40 {
-					spare = append(spare, got.Jobs[0])
-				} else if len(got.Jobs) == 0 && len(spare) > 0 {
+				if len(got.Jobs) < r.N && len(spare) > 0 {
 					j := spare[0]
 					j.Token, spare = r.Token, spare[1:]
-					got.Jobs = []driven.Claimed{j}
+					got.Jobs = append(got.Jobs, j)
+				} else if len(got.Jobs) > 0 && given < 40 {
+					spare, given = append(spare, got.Jobs[0]), given+1
 				}
 				return got, err
 			}
