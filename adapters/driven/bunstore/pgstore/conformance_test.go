@@ -45,6 +45,8 @@ type suite struct {
 	pool   int               // on a pool of the host's with so many connections
 	mode   pgx.QueryExecMode // of the host's pool; exec where none is given
 	faults bool              // with faults below that pool
+
+	wrapped bool // with a driver around pgx, as tracing libraries have
 }
 
 // schemas counts the schemas of all tests, so that each case has its own.
@@ -76,6 +78,9 @@ func (s suite) open(t testing.TB) conformance.Harness {
 	if s.faults {
 		plan = faults.NewPlan()
 		h.Faults = plan
+	}
+	if s.wrapped {
+		plan = faults.NewPlan()
 	}
 	if s.clock {
 		h.Advance = clock.Advance

@@ -18,6 +18,7 @@ type engine struct {
 	db      *sql.DB
 	cfg     Config
 	owned   bool
+	closed  atomic.Bool
 	session atomic.Pointer[session]
 }
 
@@ -71,9 +72,12 @@ func (e *engine) Read(ctx context.Context, w bunstore.Work) error {
 	return e.hold(ctx, func(c *sql.Conn, s *session, sent *bool) error { return w(ctx, &conn{c, s.option, sent}) })
 }
 
+// errClosed is the answer after Close, also where the pool is the host's and open.
+var errClosed = errors.New("pgstore: the store is closed")
+
 // Close closes a pool of our own.
 func (e *engine) Close() error {
-	if !e.owned {
+	if e.closed.Store(true); !e.owned {
 		return nil
 	}
 	return e.db.Close()
@@ -86,6 +90,9 @@ const staleTries = 3
 // one where the first proved dead before anything was sent.
 func (e *engine) hold(ctx context.Context, run func(c *sql.Conn, s *session, sent *bool) error) error {
 	for try := 1; ; try++ {
+		if e.closed.Load() {
+			return errClosed
+		}
 		c, err := e.db.Conn(ctx)
 		if err != nil {
 			return err

@@ -76,6 +76,9 @@ func codeOf(err error) (domain.Code, string) {
 	if code, hint := bunstore.CommonCode(err); code == domain.Canceled {
 		return code, hint
 	}
+	if errors.Is(err, errClosed) {
+		return domain.Unavailable, "the store is closed"
+	}
 	if v, ok := judge(sqlState(err)); ok {
 		return v.code, v.hint
 	}

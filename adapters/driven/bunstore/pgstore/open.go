@@ -95,7 +95,7 @@ func (c Config) check() (Config, error) {
 		return c, invalid("table prefix", c.TablePrefix, "use letters, digits and underscores, at most 40, no digit first")
 	}
 	if len(c.Schema) > maxName || !utf8.ValidString(c.Schema) || strings.ContainsFunc(c.Schema, unfit) || strings.HasPrefix(c.Schema, "pg_") {
-		return c, invalid("schema", c.Schema, "use at most 63 bytes of printable text without a backslash; pg_ is the server's own")
+		return c, invalid("schema", c.Schema, "use at most 63 bytes of printable text without backslash and dollar sign; pg_ is the server's own")
 	}
 	return c, nil
 }
@@ -104,8 +104,8 @@ func (c Config) check() (Config, error) {
 const maxName = 63
 
 // unfit says which runes no schema may have. A backslash would mean different
-// things under different settings of the server.
-func unfit(r rune) bool { return r == '\\' || !unicode.IsPrint(r) }
+// things under different settings of the server, a dollar sign begins a parameter.
+func unfit(r rune) bool { return r == '\\' || r == '$' || !unicode.IsPrint(r) }
 
 func (c Config) table(bare string) string { return quote(c.Schema) + "." + quote(c.TablePrefix+bare) }
 
