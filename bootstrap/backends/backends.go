@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
@@ -30,8 +31,8 @@ func schemes() []scheme {
 	return []scheme{
 		{name: "sqlite:", open: openSQLite, fresh: sqlitestore.Fresh},
 		{name: "memory:", open: openMemory},
-		{name: "postgres:"},
-		{name: "postgresql:"},
+		{name: "postgres:", open: openPostgres},
+		{name: "postgresql:", open: openPostgres},
 		{name: "mysql:"},
 		{name: "sqlserver:"},
 		{name: "mongodb:"},
@@ -90,4 +91,8 @@ func openMemory(context.Context, string, Options) (driven.Backend, error) {
 
 func openSQLite(ctx context.Context, path string, o Options) (driven.Backend, error) {
 	return sqlitestore.Open(ctx, sqlitestore.Config{Path: path, TablePrefix: o.TablePrefix, Synchronous: o.Synchronous})
+}
+
+func openPostgres(ctx context.Context, rest string, o Options) (driven.Backend, error) {
+	return pgstore.Open(ctx, pgstore.Config{DSN: "postgres:" + rest, TablePrefix: o.TablePrefix})
 }

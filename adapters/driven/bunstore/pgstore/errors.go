@@ -82,12 +82,12 @@ func codeOf(err error) (domain.Code, string) {
 	if v, ok := judge(sqlState(err)); ok {
 		return v.code, v.hint
 	}
-	if code, hint := bunstore.CommonCode(err); code != "" {
-		return code, hint
-	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
 		return domain.Unavailable, "the server cannot be reached"
+	}
+	if code, hint := bunstore.CommonCode(err); code != "" {
+		return code, hint
 	}
 	return domain.Internal, ""
 }
