@@ -1,0 +1,1 @@
+UPDATE "public"."rowlock_jobs" AS u SET state = 0, wake_at = 0 WHERE u.ctid = ANY(ARRAY(SELECT j.ctid FROM "public"."rowlock_jobs" AS j WHERE j.state = 1 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) ORDER BY j.wake_at LIMIT $2 FOR UPDATE OF j SKIP LOCKED))

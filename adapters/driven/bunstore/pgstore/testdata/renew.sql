@@ -1,0 +1,1 @@
+UPDATE "public"."rowlock_jobs" AS j SET wake_at = (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) + $2, stuck = o.stuck FROM (SELECT (t.v ->> 0)::uuid AS id, (t.v ->> 1)::uuid AS token, (t.v ->> 2)::bigint AS stuck FROM jsonb_array_elements($3::jsonb) AS t(v)) AS o WHERE j.id = o.id AND j.token = o.token

@@ -1,0 +1,48 @@
+package pgstore
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore"
+	"github.com/rowlock/rowlock/domain"
+)
+
+// TestGolden pins each hot statement. ROWLOCK_UPDATE=1 writes them anew: do that
+// only with a new measurement, and say it above the statement.
+func TestGolden(t *testing.T) {
+	cfg, err := Config{}.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDialect(nil, cfg)
+	texts := map[string]string{
+		"insert_plain": newInserter(&d).plain.Text,
+		"insert_full":  newInserter(&d).any.Text,
+		"promote":      newClaimer(&d).promote.Text,
+		"claim":        newClaimer(&d).oneKind.Text,
+		"claim_kinds":  newClaimer(&d).kinds.Text,
+		"settle_done":  newSettler(&d).done.Text,
+		"settle_any":   newSettler(&d).any.Text,
+		"renew":        d.Marks.Compile(bunstore.RenewText(&d)).Text,
+		"expired":      d.Marks.Compile(bunstore.ExpiredText(&d)).Text,
+		"put_back":     d.Marks.Compile(bunstore.PutBackText(&d)).Text,
+		"prune":        d.Marks.Compile(bunstore.PruneText(&d, domain.Done, false)).Text,
+	}
+	for name, text := range texts {
+		file := filepath.Join("testdata", name+".sql")
+		if os.Getenv("ROWLOCK_UPDATE") == "1" {
+			if err := os.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text + "\n"; got != string(want) {
+			t.Errorf("%s is\n%swant\n%s", name, got, want)
+		}
+	}
+}
