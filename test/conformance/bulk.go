@@ -26,7 +26,7 @@ func bulkCases() []testCase {
 func bulkSizes() []int { return []int{1, 1001, size(12_000, 70_000)} }
 
 // insert: a call of any size is one call.
-func bulkInsert(c *C) {
+func bulkInsert(c *rig) {
 	total := 0
 	for _, n := range bulkSizes() {
 		ids := c.add(c.jobs(n, withTags("a", "b"), inQueue(fmt.Sprint(n)))...)
@@ -40,7 +40,7 @@ func bulkInsert(c *C) {
 }
 
 // atomic: a call of any size is all or nothing, wherever the refused row stands.
-func bulkAtomic(c *C) {
+func bulkAtomic(c *rig) {
 	if !c.Backend.Limits.AtomicBulk {
 		c.Skip("the backend says that its bulk calls are not atomic")
 	}
@@ -56,7 +56,7 @@ func bulkAtomic(c *C) {
 }
 
 // unique: keys that are held, new and repeated in one call of many rows.
-func bulkUnique(c *C) {
+func bulkUnique(c *rig) {
 	held := c.one(unique("held"))
 	jobs := c.jobs(3000)
 	for i := range jobs {
@@ -80,7 +80,7 @@ func bulkUnique(c *C) {
 }
 
 // settle: one call takes as many outcomes as there are, stale ones among them.
-func bulkSettle(c *C) {
+func bulkSettle(c *rig) {
 	n := size(5_000, 20_000)
 	c.add(c.jobs(n)...)
 	jobs := c.claimAll(c.request(n))
@@ -104,7 +104,7 @@ func bulkSettle(c *C) {
 }
 
 // edit: an operator's call names as many ids as it likes, each answered in order.
-func bulkEdit(c *C) {
+func bulkEdit(c *rig) {
 	ids := c.add(c.jobs(size(5_000, 20_000), after(long))...)
 	running := c.running().Job.ID
 	mixed := slices.Insert(slices.Clone(ids), 3000, c.id(), running)
@@ -124,7 +124,7 @@ func bulkEdit(c *C) {
 }
 
 // recover: a sweep with a wide limit, and a prune of what died.
-func bulkRecover(c *C) {
+func bulkRecover(c *rig) {
 	n := 2500
 	c.add(c.jobs(n)...)
 	r := c.request(n)
@@ -150,7 +150,7 @@ func bulkRecover(c *C) {
 }
 
 // stress: 70,000 rows through their whole life, under ROWLOCK_STRESS=1.
-func bulkStress(c *C) {
+func bulkStress(c *rig) {
 	if !stress() {
 		c.Skip("set ROWLOCK_STRESS=1 to run it")
 	}

@@ -26,7 +26,7 @@ func claimCases() []testCase {
 }
 
 // once: whatever is claimed is gone for every other claim, and N bounds each.
-func claimOnce(c *C) {
+func claimOnce(c *rig) {
 	ids := c.add(c.jobs(10)...)
 	seen := map[domain.JobID]domain.Token{}
 	for _, n := range []int{1, 4, 3, 5} {
@@ -43,7 +43,7 @@ func claimOnce(c *C) {
 }
 
 // fields: a claim gives all that a runner works with.
-func claimFields(c *C) {
+func claimFields(c *rig) {
 	n := c.job(ofTenant("acme"), priority(3), withArgs(`{"to":  9}`), withMeta(`{"trace":"x"}`), withTags("a", "b"),
 		keep(domain.Retention{Done: time.Minute, Dead: time.Hour, Cancelled: domain.KeepForever}))
 	n.MaxAttempts, n.Timeout, n.ForgetArgs = 4, 45*time.Second, true
@@ -79,14 +79,14 @@ func withKeyOf(n domain.NewJob, j domain.Job) domain.Job {
 }
 
 // claimDueSoon claims the one job that is due within a few milliseconds.
-func (c *C) claimDueSoon() driven.Claimed {
+func (c *rig) claimDueSoon() driven.Claimed {
 	c.Helper()
 	c.pass(5 * time.Millisecond)
 	return c.claimOne()
 }
 
 // lease: the row shows who runs it and until when it is believed alive.
-func claimLease(c *C) {
+func claimLease(c *rig) {
 	c.one()
 	r := c.request(1)
 	r.Lease, r.Runner = 90*time.Second, "host-1-abc"
@@ -97,7 +97,7 @@ func claimLease(c *C) {
 }
 
 // due: nothing is claimed before its time, and at its time it is.
-func claimDue(c *C) {
+func claimDue(c *rig) {
 	later := c.one(after(time.Hour))
 	soon := c.one(after(c.short()))
 	if c.Advance != nil {
@@ -118,7 +118,7 @@ func claimDue(c *C) {
 
 // promote: jobs that time has made due are claimed like ready ones, whether
 // they were delayed, failed, snoozed or stalled.
-func claimPromote(c *C) {
+func claimPromote(c *rig) {
 	stalled := c.stalled()
 	policy := sweep()
 	policy.Stalls.Base = c.short()
@@ -146,7 +146,7 @@ func sortedDown(ids []domain.JobID) []domain.JobID {
 }
 
 // claimSet inserts n jobs and claims them all.
-func (c *C) claimSet(n int, sets ...set) []driven.Claimed {
+func (c *rig) claimSet(n int, sets ...set) []driven.Claimed {
 	c.Helper()
 	c.add(c.jobs(n, sets...)...)
 	got := c.claim(n)
@@ -155,7 +155,7 @@ func (c *C) claimSet(n int, sets ...set) []driven.Claimed {
 }
 
 // kinds: only the asked queue and kinds; no kind asks for nothing.
-func claimKinds(c *C) {
+func claimKinds(c *rig) {
 	c.add(c.job(), c.job(ofKind("test/other")), c.job(inQueue("other")), c.job(ofKind("test/third")))
 	r := c.request(10)
 	r.Kinds = nil
@@ -177,7 +177,7 @@ func claimKinds(c *C) {
 }
 
 // foreign: any number of rows that nobody asks for never hide those that are due.
-func claimForeign(c *C) {
+func claimForeign(c *rig) {
 	c.add(c.jobs(1500, ofKind("test/foreign"), priority(-5))...)
 	c.add(c.jobs(10, ofKind("test/foreign"), after(c.short()))...)
 	own := c.one()
@@ -190,7 +190,7 @@ func claimForeign(c *C) {
 }
 
 // attempts: a claim counts nothing; only a settled outcome does.
-func claimAttempts(c *C) {
+func claimAttempts(c *rig) {
 	j := c.running()
 	equal(c, "attempts after the first claim", j.Job.Attempts, 0)
 	c.settled(released(j))
@@ -204,7 +204,7 @@ func claimAttempts(c *C) {
 
 // more: a caller that goes on while More is said gets everything that is due
 // without waiting, and More ends when nothing is left.
-func claimMore(c *C) {
+func claimMore(c *rig) {
 	c.add(c.jobs(300)...)
 	c.add(c.jobs(2700, after(c.short()))...)
 	c.pass(c.short() + time.Millisecond)
@@ -213,7 +213,7 @@ func claimMore(c *C) {
 }
 
 // next: how long a runner may sleep when it got less than it asked for.
-func claimNext(c *C) {
+func claimNext(c *rig) {
 	equal(c, "Next of an empty store", c.ask(c.request(5)).Next, driven.NoNext)
 	c.one(after(3 * time.Hour))
 	equal(c, "Next when something is due in three hours", c.ask(c.request(5)).Next, driven.NoNext)
@@ -228,7 +228,7 @@ func claimNext(c *C) {
 
 // nextWithin checks Next against the delay of a job just written: exactly with a
 // test clock, else within the time the case may have taken.
-func (c *C) nextWithin(what string, want time.Duration) {
+func (c *rig) nextWithin(what string, want time.Duration) {
 	c.Helper()
 	got := c.ask(c.request(5)).Next
 	slack := 2 * patience
@@ -241,7 +241,7 @@ func (c *C) nextWithin(what string, want time.Duration) {
 }
 
 // queues: those that hold a ready or scheduled job, in byte order, by pages.
-func claimQueues(c *C) {
+func claimQueues(c *rig) {
 	c.queues("", 10)
 	c.add(c.job(inQueue("b")), c.job(inQueue("B")), c.job(inQueue("c"), after(time.Hour)))
 	c.add(c.jobs(30, inQueue("a"))...)
@@ -256,7 +256,7 @@ func claimQueues(c *C) {
 	c.queues("c", 10)
 }
 
-func (c *C) queues(after string, limit int, want ...string) {
+func (c *rig) queues(after string, limit int, want ...string) {
 	c.Helper()
 	got, err := c.store.Queues(c.Context(), after, limit)
 	c.ok("list queues", err)

@@ -34,7 +34,7 @@ func concurrencyCases() []testCase {
 
 // handles gives n stores: as many handles as the harness can open, so that
 // racers meet in the database and not in one process's own lock.
-func (c *C) handles(n int) []driven.Store {
+func (c *rig) handles(n int) []driven.Store {
 	c.Helper()
 	stores := make([]driven.Store, n)
 	opened := []driven.Store{c.store}
@@ -48,7 +48,7 @@ func (c *C) handles(n int) []driven.Store {
 }
 
 // claim: any number of claimers at once share the due jobs without one twice.
-func concurrencyClaim(c *C) {
+func concurrencyClaim(c *rig) {
 	const claimers, due = 50, 100
 	stores := c.handles(claimers)
 	for round := range size(4, 20) {
@@ -76,7 +76,7 @@ func concurrencyClaim(c *C) {
 }
 
 // promote: claimers that make scheduled jobs ready at once lose and double none.
-func concurrencyPromote(c *C) {
+func concurrencyPromote(c *rig) {
 	want := c.add(c.jobs(200, after(c.short()))...)
 	c.pass(c.short() + time.Millisecond)
 	stores := c.handles(16)
@@ -97,7 +97,7 @@ func concurrencyPromote(c *C) {
 }
 
 // unique: many inserts of one key give one row; all others are answered with its id.
-func concurrencyUnique(c *C) {
+func concurrencyUnique(c *rig) {
 	const callers = 100
 	stores := c.handles(callers)
 	for round := range size(3, 20) {
@@ -116,7 +116,7 @@ func concurrencyUnique(c *C) {
 }
 
 // oneHolder checks that one answer is new and that all name its row.
-func (c *C) oneHolder(answers []driven.Inserted) {
+func (c *rig) oneHolder(answers []driven.Inserted) {
 	c.Helper()
 	fresh := 0
 	for _, a := range answers {
@@ -131,7 +131,7 @@ func (c *C) oneHolder(answers []driven.Inserted) {
 
 // vanish: callers of a key whose holder ends meanwhile find the old holder or
 // one new one; none of them fails, and no two rows hold the key.
-func concurrencyVanish(c *C) {
+func concurrencyVanish(c *rig) {
 	stores := c.handles(9)
 	for round := range size(10, 60) {
 		key := fmt.Sprint("key-", round)
@@ -157,7 +157,7 @@ func concurrencyVanish(c *C) {
 }
 
 // id: the same call from many callers at once writes its rows once.
-func concurrencyID(c *C) {
+func concurrencyID(c *rig) {
 	jobs := c.jobs(20, after(long))
 	var fresh atomic.Int64
 	stores := c.handles(16)
@@ -175,7 +175,7 @@ func concurrencyID(c *C) {
 }
 
 // crossed: calls that want the same keys in opposite orders all end, with one row a key.
-func concurrencyCrossed(c *C) {
+func concurrencyCrossed(c *rig) {
 	stores := c.handles(12)
 	for round := range size(5, 30) {
 		c.race(len(stores), func(i int) error {
@@ -194,7 +194,7 @@ func concurrencyCrossed(c *C) {
 }
 
 // settle: an outcome sent many times at once is written once.
-func concurrencySettle(c *C) {
+func concurrencySettle(c *rig) {
 	stores := c.handles(8)
 	for range size(5, 30) {
 		jobs := c.claimSet(10)
@@ -224,7 +224,7 @@ func parking() driven.RecoverRequest {
 
 // recover: of the runner's late outcome and the sweep that takes its job one
 // wins; the other is told, and the row shows the winner's write alone.
-func concurrencyRecover(c *C) {
+func concurrencyRecover(c *rig) {
 	stores := c.handles(4)
 	for range size(6, 30) {
 		c.add(c.jobs(20)...)
@@ -271,7 +271,7 @@ func concurrencyRecover(c *C) {
 
 // renew: of a late renewal and the sweep that takes the job one wins: a claim
 // that was renewed stays, and one that was swept is told that it is lost.
-func concurrencyRenew(c *C) {
+func concurrencyRenew(c *rig) {
 	stores := c.handles(4)
 	for range size(6, 30) {
 		c.add(c.jobs(20)...)
@@ -310,7 +310,7 @@ func concurrencyRenew(c *C) {
 }
 
 // sweepers: many sweeps at once put back each claim once.
-func concurrencySweepers(c *C) {
+func concurrencySweepers(c *rig) {
 	stores := c.handles(8)
 	for range size(3, 20) {
 		c.add(c.jobs(60)...)
@@ -345,7 +345,7 @@ func concurrencySweepers(c *C) {
 }
 
 // cancel: the answer to a cancel equals the final row, however it races a claim and its outcome.
-func concurrencyCancel(c *C) {
+func concurrencyCancel(c *rig) {
 	stores := c.handles(4)
 	for range size(6, 40) {
 		ids := c.add(c.jobs(20)...)
@@ -390,7 +390,7 @@ func concurrencyCancel(c *C) {
 }
 
 // endNow settles a live claim, whose outcome must be taken.
-func (c *C) endNow(s driven.Store, j driven.Claimed) error {
+func (c *rig) endNow(s driven.Store, j driven.Claimed) error {
 	return uncontended(func() error {
 		got, err := s.Settle(c.Context(), []driven.Outcome{done(j)})
 		if err == nil && len(got.Dropped) > 0 {
@@ -401,7 +401,7 @@ func (c *C) endNow(s driven.Store, j driven.Claimed) error {
 }
 
 // retry: of dead jobs with one key, retried at once, one comes back and the others are refused.
-func concurrencyRetry(c *C) {
+func concurrencyRetry(c *rig) {
 	stores := c.handles(8)
 	var ids []domain.JobID
 	for range len(stores) {
@@ -433,7 +433,7 @@ func concurrencyRetry(c *C) {
 	}
 }
 
-func (c *C) wantTerminal(id domain.JobID) {
+func (c *rig) wantTerminal(id domain.JobID) {
 	c.Helper()
 	if row := c.get(id); !row.State.Terminal() {
 		c.Fatalf("job %s is %s, want it in a terminal state", id, row.State)
@@ -441,7 +441,7 @@ func (c *C) wantTerminal(id domain.JobID) {
 }
 
 // prune: passes at once remove each row once.
-func concurrencyPrune(c *C) {
+func concurrencyPrune(c *rig) {
 	c.endAll(c.claimSet(100), done, c.short())
 	c.pass(c.short() + time.Millisecond)
 	var removed atomic.Int64
@@ -461,7 +461,7 @@ func concurrencyPrune(c *C) {
 
 // everything: inserts, claims, outcomes, renewals, sweeps, edits and looks at
 // once, for a while; each job runs to its end exactly once.
-func concurrencyEverything(c *C) {
+func concurrencyEverything(c *rig) {
 	per := size(60, 600)
 	stores := c.handles(8)
 	var ends sync.Map
@@ -498,7 +498,7 @@ func concurrencyEverything(c *C) {
 }
 
 // runSome claims a few jobs, renews them and settles them.
-func (c *C) runSome(s driven.Store, end func(domain.JobID) error) error {
+func (c *rig) runSome(s driven.Store, end func(domain.JobID) error) error {
 	var got driven.Claims
 	err := uncontended(func() (err error) { got, err = s.Claim(c.Context(), c.request(3)); return err })
 	if err != nil || len(got.Jobs) == 0 {
@@ -521,7 +521,7 @@ func (c *C) runSome(s driven.Store, end func(domain.JobID) error) error {
 	return nil
 }
 
-func (c *C) runSomeNow(end func(domain.JobID) error) bool {
+func (c *rig) runSomeNow(end func(domain.JobID) error) bool {
 	c.Helper()
 	before := c.stats("").Totals().Pending()
 	c.ok("run what is left", c.runSome(c.store, end))
@@ -529,7 +529,7 @@ func (c *C) runSomeNow(end func(domain.JobID) error) bool {
 }
 
 // meddle does what others do meanwhile and changes the fate of no job.
-func (c *C) meddle(s driven.Store, k int) (err error) {
+func (c *rig) meddle(s driven.Store, k int) (err error) {
 	switch k % 4 {
 	case 0:
 		_, err = s.Recover(c.Context(), sweep())

@@ -25,7 +25,7 @@ func editCases() []testCase {
 }
 
 // names checks that a refusal is a Conflict that names what is in the way.
-func (c *C) names(what string, err error, name string) {
+func (c *rig) names(what string, err error, name string) {
 	c.Helper()
 	c.wantCode(what, err, domain.Conflict)
 	if !strings.Contains(err.Error(), name) {
@@ -35,7 +35,7 @@ func (c *C) names(what string, err error, name string) {
 
 // retry: a terminal job is due as asked, attempts and stalls 0, its history
 // kept, its key retaken; the rest of the row is untouched.
-func editRetry(c *C) {
+func editRetry(c *rig) {
 	for _, end := range []func(driven.Claimed) driven.Outcome{done, died, gaveUp} {
 		j := c.running(unique("k"), withArgs(`{"n":1}`), ofTenant("acme"), withTags("t"))
 		c.settled(failed(j, time.Millisecond))
@@ -55,7 +55,7 @@ func editRetry(c *C) {
 }
 
 // now: a waiting job runs now, and a retried one can live its whole life again.
-func editNow(c *C) {
+func editNow(c *rig) {
 	id := c.one(after(time.Hour))
 	c.wantNil("retry of a delayed job", c.retry(domain.Due{}, id)...)
 	c.inState(id, domain.Ready)
@@ -73,7 +73,7 @@ func editNow(c *C) {
 }
 
 // running: what runs is refused with the runner's name, and the claim goes on.
-func editRunning(c *C) {
+func editRunning(c *rig) {
 	j := c.running()
 	before := c.get(j.Job.ID)
 	c.names("retry", c.retry(domain.Due{}, j.Job.ID)[0], runnerID)
@@ -86,7 +86,7 @@ func editRunning(c *C) {
 
 // clash: a key that another job took meanwhile is a conflict naming the holder,
 // and of two rows that want one key only one comes back.
-func editClash(c *C) {
+func editClash(c *rig) {
 	first := c.ended(died, unique("k"))
 	second := c.ended(died, unique("k"))
 	holder := c.one(unique("k"), after(time.Hour))
@@ -104,7 +104,7 @@ func editClash(c *C) {
 }
 
 // forgotten: without its args a job cannot run again.
-func editForgotten(c *C) {
+func editForgotten(c *rig) {
 	j := c.running(withArgs(`{"secret":1}`))
 	o := done(j)
 	o.ForgetArgs = true
@@ -114,7 +114,7 @@ func editForgotten(c *C) {
 }
 
 // cancel: a waiting job is given up for good; twice is no fault; what runs or ended is refused.
-func editCancel(c *C) {
+func editCancel(c *rig) {
 	ready, later := c.one(unique("k")), c.one(after(time.Hour))
 	c.wantNil("cancel", c.cancel(ready, later)...)
 	row := c.inState(ready, domain.Cancelled)
@@ -141,7 +141,7 @@ func editCancel(c *C) {
 }
 
 // delete: the row is gone in any state that does not run, and its id may be used again.
-func editDelete(c *C) {
+func editDelete(c *rig) {
 	ids := []domain.JobID{c.ended(done), c.ended(died), c.ended(gaveUp), c.one(), c.one(after(time.Hour))}
 	c.wantNil("delete", c.delete(ids...)...)
 	equal(c, "rows", c.count(domain.Filter{}), 0)
@@ -152,7 +152,7 @@ func editDelete(c *C) {
 }
 
 // reschedule: a waiting job moves to the new due time, with its attempts; others are refused.
-func editReschedule(c *C) {
+func editReschedule(c *rig) {
 	ready, later := c.one(), c.one(after(time.Hour))
 	before := c.now()
 	c.wantNil("reschedule", c.reschedule(domain.Due{After: 20 * time.Minute}, ready)...)
@@ -176,7 +176,7 @@ func editReschedule(c *C) {
 }
 
 // partial: one refusal never keeps the rest, and each id has its own answer.
-func editPartial(c *C) {
+func editPartial(c *rig) {
 	running := c.running()
 	absent := c.id()
 	var ids []domain.JobID
@@ -214,7 +214,7 @@ func editPartial(c *C) {
 }
 
 // tenant: with a tenant in the request, another tenant's job is not there.
-func editTenant(c *C) {
+func editTenant(c *rig) {
 	own, foreign, none := c.one(ofTenant("acme"), after(long)), c.one(ofTenant("Acme"), after(long)), c.one(after(long))
 	before := [2]domain.Job{c.get(foreign), c.get(none)}
 	r := edits(own, foreign, none)
@@ -239,7 +239,7 @@ func editTenant(c *C) {
 }
 
 // nothing: no ids is no fault.
-func editNothing(c *C) {
+func editNothing(c *rig) {
 	c.retry(domain.Due{})
 	c.cancel()
 	c.delete()

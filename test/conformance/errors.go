@@ -21,7 +21,7 @@ func errorsCases() []testCase {
 }
 
 // calls is every method of the store, with a request that does something.
-func (c *C) calls(ctx context.Context) map[string]func() error {
+func (c *rig) calls(ctx context.Context) map[string]func() error {
 	id := c.id()
 	due := driven.EditRequest{IDs: []domain.JobID{id}}
 	stale := driven.Claimed{Token: c.token(), Job: domain.Job{ID: id}}
@@ -54,7 +54,7 @@ func (c *C) calls(ctx context.Context) map[string]func() error {
 
 // codes: every fault is a *domain.Fault whose code says what to do; the bare
 // fault of the code matches it.
-func errorsCodes(c *C) {
+func errorsCodes(c *rig) {
 	c.one(unique("k"))
 	_, conflict := c.store.Insert(c.Context(), []domain.NewJob{c.job(uniqueOrError("k"))})
 	_, notFound := c.store.Job(c.Context(), c.id(), "")
@@ -81,7 +81,7 @@ func errorsCodes(c *C) {
 }
 
 // canceled: no method starts once its context is over, and nothing is written.
-func errorsCanceled(c *C) {
+func errorsCanceled(c *rig) {
 	ended, cancel := context.WithCancel(c.Context())
 	cancel()
 	for name, call := range c.calls(ended) {
@@ -91,7 +91,7 @@ func errorsCanceled(c *C) {
 }
 
 // closed: after Close every method is Unavailable, and Close again is no fault.
-func errorsClosed(c *C) {
+func errorsClosed(c *rig) {
 	calls := c.calls(c.Context())
 	c.ok("close", c.Backend.Close())
 	c.ok("close again", c.Backend.Close())
@@ -101,7 +101,7 @@ func errorsClosed(c *C) {
 }
 
 // quiet: no fault shows the args of a job.
-func errorsQuiet(c *C) {
+func errorsQuiet(c *rig) {
 	const secret = "hunter2-O'Neil"
 	n := c.job(unique("k"), withArgs(fmt.Sprintf(`{"password":%q}`, secret)), withMeta(fmt.Sprintf(`{"m":%q}`, secret)))
 	c.add(n)
@@ -123,7 +123,7 @@ func errorsQuiet(c *C) {
 }
 
 // goes-on: a call that failed leaves nothing behind that hinders the next.
-func errorsGoesOn(c *C) {
+func errorsGoesOn(c *rig) {
 	c.one(unique("k"))
 	for range 30 {
 		_, err := c.store.Insert(c.Context(), []domain.NewJob{c.job(), c.job(uniqueOrError("k"))})

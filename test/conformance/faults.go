@@ -25,13 +25,13 @@ type Faults interface {
 
 func faultsCases() []testCase {
 	return []testCase{
-		{"insert", func(c *C) { c.breakSteps(brokenInsert) }},
-		{"claim", func(c *C) { c.breakSteps(brokenClaim) }},
-		{"settle", func(c *C) { c.breakSteps(brokenSettle) }},
-		{"renew", func(c *C) { c.breakSteps(brokenRenew) }},
-		{"recover", func(c *C) { c.breakSteps(brokenRecover) }},
-		{"edit", func(c *C) { c.breakSteps(brokenEdit) }},
-		{"prune", func(c *C) { c.breakSteps(brokenPrune) }},
+		{"insert", func(c *rig) { c.breakSteps(brokenInsert) }},
+		{"claim", func(c *rig) { c.breakSteps(brokenClaim) }},
+		{"settle", func(c *rig) { c.breakSteps(brokenSettle) }},
+		{"renew", func(c *rig) { c.breakSteps(brokenRenew) }},
+		{"recover", func(c *rig) { c.breakSteps(brokenRecover) }},
+		{"edit", func(c *rig) { c.breakSteps(brokenEdit) }},
+		{"prune", func(c *rig) { c.breakSteps(brokenPrune) }},
 	}
 }
 
@@ -65,11 +65,11 @@ type act struct {
 
 // scene sets up rows and gives the act. With again the caller repeats the call
 // until it is answered; without, it died: leases run out and one sweep follows.
-type scene func(c *C, again bool) act
+type scene func(c *rig, again bool) act
 
 // breakSteps plays the scene once for each step, way of breaking and end. It
 // stops at the first step that the call does not reach.
-func (c *C) breakSteps(play scene) {
+func (c *rig) breakSteps(play scene) {
 	c.Helper()
 	for _, b := range blows() {
 		for _, again := range []bool{true, false} {
@@ -85,7 +85,7 @@ func (c *C) breakSteps(play scene) {
 }
 
 // breakStep plays the scene with the n-th step broken and says whether the fault struck.
-func (c *C) breakStep(play scene, b blow, n int, again bool) (struck bool) {
+func (c *rig) breakStep(play scene, b blow, n int, again bool) (struck bool) {
 	c.Helper()
 	a := play(c, again)
 	c.Faults.Reset()
@@ -113,7 +113,7 @@ func (c *C) breakStep(play scene, b blow, n int, again bool) (struck bool) {
 }
 
 // back waits until the store answers again, for reads and for writes.
-func (c *C) back() {
+func (c *rig) back() {
 	c.Helper()
 	r := c.request(1)
 	r.Queue = "nobody's"
@@ -135,7 +135,7 @@ func (c *C) back() {
 }
 
 // judgeFault checks what the call said against what it did.
-func (c *C) judgeFault(a act, err error, struck bool) {
+func (c *rig) judgeFault(a act, err error, struck bool) {
 	c.Helper()
 	took := a.took()
 	switch code := domain.CodeOf(err); code {
@@ -157,7 +157,7 @@ func (c *C) judgeFault(a act, err error, struck bool) {
 }
 
 // letLapse is what happens once a runner died: its leases run out, one sweep follows.
-func (c *C) letLapse() {
+func (c *rig) letLapse() {
 	c.Helper()
 	c.pass(2*c.short() + time.Millisecond)
 	c.recover(deadlyAtSecond())
@@ -172,7 +172,7 @@ func deadlyAtSecond() driven.RecoverRequest {
 
 // saneRows checks each row for what holds at every moment: a lease exactly while
 // it runs, an end exactly when terminal, its key held exactly until then.
-func (c *C) saneRows() {
+func (c *rig) saneRows() {
 	c.Helper()
 	for _, row := range c.all() {
 		runs := row.State == domain.Running
@@ -194,7 +194,7 @@ func (c *C) saneRows() {
 }
 
 // clear ends and removes every row, for the next scene.
-func (c *C) clear() {
+func (c *rig) clear() {
 	c.Helper()
 	for _, row := range c.all() {
 		if row.State == domain.Running {
@@ -206,7 +206,7 @@ func (c *C) clear() {
 
 // finish claims every job that is left and ends it, so that a job which is lost
 // or run twice shows.
-func (c *C) finish(want ...domain.JobID) {
+func (c *rig) finish(want ...domain.JobID) {
 	c.Helper()
 	for _, row := range c.all() {
 		if row.State == domain.Scheduled {
@@ -221,7 +221,7 @@ func (c *C) finish(want ...domain.JobID) {
 }
 
 // brokenInsert: all rows of the call or none; repeated, all of them once.
-func brokenInsert(c *C, again bool) act {
+func brokenInsert(c *rig, again bool) act {
 	held := c.one(unique("held"), after(long))
 	jobs := []domain.NewJob{c.job(), c.job(unique("k")), c.job(unique("held")), c.job(ofTenant("t"))}
 	fresh := []domain.JobID{jobs[0].ID, jobs[1].ID, jobs[3].ID}
@@ -248,7 +248,7 @@ func brokenInsert(c *C, again bool) act {
 
 // brokenClaim: a claim whose answer is lost is put back by one sweep, as a stall
 // and not as an attempt; no job is lost and none is held by two.
-func brokenClaim(c *C, again bool) act {
+func brokenClaim(c *rig, again bool) act {
 	ids := c.add(c.job(unique("k")), c.job(), c.job(after(c.short())), c.job(), c.job())
 	c.pass(c.short() + time.Millisecond)
 	running := domain.Filter{States: []domain.State{domain.Running}}
@@ -287,7 +287,7 @@ func brokenClaim(c *C, again bool) act {
 }
 
 // brokenSettle: each outcome is written once or not at all; repeated, once.
-func brokenSettle(c *C, again bool) act {
+func brokenSettle(c *rig, again bool) act {
 	ends := []func(driven.Claimed) driven.Outcome{
 		done, died, gaveUp, released,
 		func(j driven.Claimed) driven.Outcome { return failed(j, 100*long) },
@@ -323,7 +323,7 @@ func brokenSettle(c *C, again bool) act {
 
 // settledOnce checks the row of an outcome that was written, or, unless it was
 // repeated, of a claim that a sweep put back instead.
-func (c *C) settledOnce(o driven.Outcome, j driven.Claimed, again bool) {
+func (c *rig) settledOnce(o driven.Outcome, j driven.Claimed, again bool) {
 	c.Helper()
 	row := c.get(j.Job.ID)
 	if row.Stalls == 1 && !again {
@@ -340,7 +340,7 @@ func (c *C) settledOnce(o driven.Outcome, j driven.Claimed, again bool) {
 }
 
 // brokenRenew: a renewal whose answer is lost loses no claim.
-func brokenRenew(c *C, again bool) act {
+func brokenRenew(c *rig, again bool) act {
 	c.add(c.job(unique("k")), c.job(), c.job())
 	r := c.request(3)
 	r.Lease = c.short()
@@ -371,7 +371,7 @@ func brokenRenew(c *C, again bool) act {
 
 // brokenRecover: what a broken sweep put back stays put back, and the next one
 // does the rest: one stall each.
-func brokenRecover(c *C, again bool) act {
+func brokenRecover(c *rig, again bool) act {
 	first := c.stalled(unique("k"))
 	quick := deadlyAtSecond()
 	quick.Stalls.Base = time.Millisecond
@@ -396,7 +396,7 @@ func brokenRecover(c *C, again bool) act {
 }
 
 // brokenEdit: an operator's call is written or not; repeated, it is.
-func brokenEdit(c *C, again bool) act {
+func brokenEdit(c *rig, again bool) act {
 	dead := c.ended(died, unique("k"))
 	holder := c.one(unique("other"), after(long))
 	return act{
@@ -418,7 +418,7 @@ func brokenEdit(c *C, again bool) act {
 }
 
 // brokenPrune: a broken pass removed what it removed, and nothing that lives.
-func brokenPrune(c *C, again bool) act {
+func brokenPrune(c *rig, again bool) act {
 	c.endAll(c.claimSet(4), done, c.short())
 	forEver := c.ended(died)
 	c.pass(c.short() + time.Millisecond)

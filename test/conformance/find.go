@@ -26,7 +26,7 @@ func findCases() []testCase {
 }
 
 // one: a whole row, or NotFound.
-func findOne(c *C) {
+func findOne(c *rig) {
 	n := c.job(ofTenant("acme"))
 	c.add(n)
 	got, err := c.store.Job(c.Context(), n.ID, "acme")
@@ -42,7 +42,7 @@ func findOne(c *C) {
 }
 
 // filters: what is zero does not choose, what is set must all hold.
-func findFilters(c *C) {
+func findFilters(c *rig) {
 	a := c.one(ofTenant("t1"), withTags("x", "y"), after(long))
 	b := c.one(inQueue("mail"), withTags("x"))
 	d := c.one(inQueue("mail"), ofKind("test/other"), ofTenant("t1"))
@@ -74,7 +74,7 @@ func findFilters(c *C) {
 }
 
 // time: Since is inclusive, Until is not, and both look at the time of the enqueue.
-func findTime(c *C) {
+func findTime(c *rig) {
 	first := c.one(after(long))
 	c.pass(10 * time.Millisecond)
 	second := c.one()
@@ -91,7 +91,7 @@ func findTime(c *C) {
 }
 
 // error: part of the last error's text, by bytes, with no sign of special meaning.
-func findError(c *C) {
+func findError(c *rig) {
 	texts := []string{"dial tcp: Refused", "100% of a_b", "100 of axb", `a\b [c] 'q' "d"`, "größe"}
 	ids := make([]domain.JobID, len(texts))
 	for i, text := range texts {
@@ -111,7 +111,7 @@ func findError(c *C) {
 }
 
 // pages: newest id first, no gaps or repeats, whatever is added or removed meanwhile.
-func findPages(c *C) {
+func findPages(c *rig) {
 	ids := c.add(c.jobs(103)...)
 	slices.Reverse(ids)
 	for _, size := range []int{1, 10, 50, 103, domain.MaxPage} {
@@ -142,7 +142,7 @@ func findPages(c *C) {
 }
 
 // match: ids alone, as Jobs gives them.
-func findMatch(c *C) {
+func findMatch(c *rig) {
 	ids := c.add(c.jobs(20, withTags("x"))...)
 	c.add(c.jobs(20)...)
 	slices.Reverse(ids)
@@ -155,7 +155,7 @@ func findMatch(c *C) {
 }
 
 // count: up to a cap, and it says when the cap was reached.
-func findCount(c *C) {
+func findCount(c *rig) {
 	c.add(c.jobs(30)...)
 	c.add(c.jobs(5, inQueue("other"))...)
 	for _, k := range []struct {
@@ -178,7 +178,7 @@ func findCount(c *C) {
 }
 
 // lineOf finds the statistics of one queue and kind.
-func lineOf(c *C, s domain.Stats, queue, kind string) domain.Line {
+func lineOf(c *rig, s domain.Stats, queue, kind string) domain.Line {
 	c.Helper()
 	for _, l := range s.Lines {
 		if l.Queue == queue && l.Kind == kind {
@@ -191,7 +191,7 @@ func lineOf(c *C, s domain.Stats, queue, kind string) domain.Line {
 
 // stats: each state by queue and kind, in byte order; due counts what time has
 // made due even before a claim moves it.
-func findStats(c *C) {
+func findStats(c *rig) {
 	equal(c, "lines of an empty store", len(c.stats("").Lines), 0)
 	c.one(at(c.now().Add(-10 * time.Minute)))
 	c.one(after(c.short()))
@@ -232,7 +232,7 @@ func findStats(c *C) {
 }
 
 // timings: runs, shortest, longest and total run of the done jobs.
-func findTimings(c *C) {
+func findTimings(c *rig) {
 	for _, ran := range []time.Duration{40 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond} {
 		o := done(c.running())
 		o.Ran = ran
@@ -246,7 +246,7 @@ func findTimings(c *C) {
 }
 
 // bounded: caps hold over many rows, and no look outlives its context.
-func findBounded(c *C) {
+func findBounded(c *rig) {
 	c.add(c.jobs(2000)...)
 	n, exact, err := c.store.Count(c.Context(), domain.Filter{States: []domain.State{domain.Ready}}, 100)
 	c.ok("count", err)

@@ -24,7 +24,7 @@ func hosttxOptional(h Harness) (present bool, missing string) {
 }
 
 // begin opens a transaction of the host's and the inserter inside it.
-func (c *C) begin() (HostTx, driven.Inserter) {
+func (c *rig) begin() (HostTx, driven.Inserter) {
 	c.Helper()
 	tx := c.Begin(c)
 	in, err := c.Backend.Tx.Bind(tx.Tx)
@@ -33,7 +33,7 @@ func (c *C) begin() (HostTx, driven.Inserter) {
 }
 
 // commit: the rows are there once the host's transaction is, and not before.
-func hosttxCommit(c *C) {
+func hosttxCommit(c *rig) {
 	tx, in := c.begin()
 	jobs := []domain.NewJob{c.job(unique("k")), c.job()}
 	got, err := in.Insert(c.Context(), jobs)
@@ -47,7 +47,7 @@ func hosttxCommit(c *C) {
 }
 
 // rollback: the rows were never there, their ids and keys are free.
-func hosttxRollback(c *C) {
+func hosttxRollback(c *rig) {
 	tx, in := c.begin()
 	n := c.job(unique("k"))
 	_, err := in.Insert(c.Context(), []domain.NewJob{n, c.job()})
@@ -59,7 +59,7 @@ func hosttxRollback(c *C) {
 }
 
 // skip: a held key is Existing inside the transaction too, and does not abort it.
-func hosttxSkip(c *C) {
+func hosttxSkip(c *rig) {
 	holder := c.one(unique("k"))
 	tx, in := c.begin()
 	before, after := c.job(unique("new")), c.job()
@@ -74,7 +74,7 @@ func hosttxSkip(c *C) {
 }
 
 // error: a conflict writes nothing of its call and leaves the transaction usable.
-func hosttxError(c *C) {
+func hosttxError(c *rig) {
 	c.one(unique("k"), after(long))
 	tx, in := c.begin()
 	first, last := c.job(), c.job()
@@ -89,7 +89,7 @@ func hosttxError(c *C) {
 }
 
 // many: a call of many rows, several calls, one transaction.
-func hosttxMany(c *C) {
+func hosttxMany(c *rig) {
 	tx, in := c.begin()
 	for range 3 {
 		jobs := c.jobs(700)
@@ -107,7 +107,7 @@ type foreignTx struct{}
 func (foreignTx) HostTx() string { return "foreign" }
 
 // foreign: a handle of another adapter is Invalid, and so is none.
-func hosttxForeign(c *C) {
+func hosttxForeign(c *rig) {
 	for _, h := range []driven.HostTx{foreignTx{}, nil} {
 		_, err := c.Backend.Tx.Bind(h)
 		c.wantCode("bind of a foreign handle", err, domain.Invalid)

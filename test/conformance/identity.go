@@ -49,7 +49,7 @@ func distinct(limit int) []string {
 }
 
 // queue: each name is a line of its own for the claim, the list and the filter.
-func identityQueue(c *C) {
+func identityQueue(c *rig) {
 	all := distinct(domain.MaxQueue)
 	ids := map[string]domain.JobID{}
 	for _, q := range all {
@@ -66,7 +66,7 @@ func identityQueue(c *C) {
 }
 
 // kind: a claim gets the kinds it asked for and no name that looks alike.
-func identityKind(c *C) {
+func identityKind(c *rig) {
 	all := distinct(domain.MaxKind)
 	ids := map[string]domain.JobID{}
 	for _, k := range all {
@@ -85,7 +85,7 @@ func identityKind(c *C) {
 }
 
 // tenant: each name sees its own jobs only.
-func identityTenant(c *C) {
+func identityTenant(c *rig) {
 	all := distinct(domain.MaxTenant)
 	ids := map[string]domain.JobID{}
 	for _, t := range all {
@@ -99,7 +99,7 @@ func identityTenant(c *C) {
 }
 
 // key: each key is held by its own job, in the index and in the answer.
-func identityKey(c *C) {
+func identityKey(c *rig) {
 	all := distinct(domain.MaxKey)
 	ids := map[string]domain.JobID{}
 	for _, k := range all {
@@ -119,7 +119,7 @@ func identityKey(c *C) {
 }
 
 // tag: a tag is found whole and by its bytes, also beside others of its job.
-func identityTag(c *C) {
+func identityTag(c *rig) {
 	all := distinct(domain.MaxTag)
 	ids := map[string]domain.JobID{}
 	for _, tag := range all {
@@ -135,7 +135,7 @@ func identityTag(c *C) {
 }
 
 // stats: the lines group by bytes and stand in byte order.
-func identityStats(c *C) {
+func identityStats(c *rig) {
 	all := distinct(domain.MaxQueue)
 	var jobs []domain.NewJob
 	for _, name := range all {
@@ -158,7 +158,7 @@ func identityStats(c *C) {
 }
 
 // runner: names of runners are as exact: in the list and for whom a sweep spares.
-func identityRunner(c *C) {
+func identityRunner(c *rig) {
 	all := distinct(domain.MaxRunner)
 	for _, name := range all {
 		c.beat(domain.RunnerInfo{ID: name, Kinds: []string{name}}, long)
@@ -184,7 +184,7 @@ func identityRunner(c *C) {
 }
 
 // border: the border between tenant and key is exact, whatever both hold.
-func identityBorder(c *C) {
+func identityBorder(c *rig) {
 	pairs := [][2]string{
 		{"ab", "c"}, {"a", "bc"}, {"", "abc"}, {"1", ":x"}, {"1:", "x"}, {"", "1:1:x"}, {"a:", "b"}, {"a", ":b"},
 		{"", "u1:1:x"}, {strings.Repeat("t", domain.MaxTenant), strings.Repeat("k", domain.MaxKey)},

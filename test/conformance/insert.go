@@ -19,7 +19,7 @@ func insertCases() []testCase {
 }
 
 // fields: what was asked for is what the row holds, to the byte and the millisecond.
-func insertFields(c *C) {
+func insertFields(c *rig) {
 	n := c.job(ofKind("mail/welcome"), inQueue("mail"), ofTenant("acme"), priority(-7), after(90*time.Minute),
 		withArgs(`{"to": [1, 2]}`), withMeta(`{"trace":"x"}`), withTags("b", "a", "b2"), unique("welcome:42"),
 		keep(domain.Retention{Done: time.Minute, Dead: domain.KeepForever, Cancelled: time.Hour}))
@@ -38,7 +38,7 @@ func insertFields(c *C) {
 }
 
 // checkAsked compares a row with the job that was asked for.
-func checkAsked(c *C, n domain.NewJob, got domain.Job) {
+func checkAsked(c *rig, n domain.NewJob, got domain.Job) {
 	c.Helper()
 	equal(c, "id", got.ID, n.ID)
 	equal(c, "kind", got.Kind, n.Kind)
@@ -63,7 +63,7 @@ func checkAsked(c *C, n domain.NewJob, got domain.Job) {
 }
 
 // checkUntouched checks that a row shows no trace of a run.
-func checkUntouched(c *C, got domain.Job) {
+func checkUntouched(c *rig, got domain.Job) {
 	c.Helper()
 	equal(c, "attempts, stalls, snoozes", [3]int{got.Attempts, got.Stalls, got.Snoozes}, [3]int{})
 	equal(c, "history", got.History, "")
@@ -77,7 +77,7 @@ func checkUntouched(c *C, got domain.Job) {
 }
 
 // due: the store's own clock gives the due time, and what is due is ready.
-func insertDue(c *C) {
+func insertDue(c *rig) {
 	made := c.now()
 	for _, k := range []struct {
 		what string
@@ -102,7 +102,7 @@ func insertDue(c *C) {
 }
 
 // many: the answers are in the order of the call, whatever the mix of new and held rows is.
-func insertMany(c *C) {
+func insertMany(c *rig) {
 	held := c.one(unique("held"))
 	jobs := c.jobs(25)
 	for i := range jobs {
@@ -124,13 +124,13 @@ func insertMany(c *C) {
 }
 
 // nothing: no rows is no fault.
-func insertNothing(c *C) {
+func insertNothing(c *rig) {
 	c.insert()
 	equal(c, "rows", c.count(domain.Filter{}), 0)
 }
 
 // atomic: one refused row keeps all others out.
-func insertAtomic(c *C) {
+func insertAtomic(c *rig) {
 	held := c.one(unique("held"))
 	jobs := c.jobs(40)
 	jobs[39].Unique = &domain.Unique{Key: "held", OnConflict: domain.Error}
@@ -143,7 +143,7 @@ func insertAtomic(c *C) {
 
 // again: an id that is there already is Existing and changes nothing, so a
 // caller may repeat a call whose answer was lost.
-func insertAgain(c *C) {
+func insertAgain(c *rig) {
 	first := c.job(withArgs(`{"n":1}`))
 	c.add(first)
 	second := c.job(withID(first.ID), withArgs(`{"n":2}`), priority(9))

@@ -21,7 +21,7 @@ func leaseCases() []testCase {
 }
 
 // renew: the lease ends at the store's now + Lease, longer or shorter than before.
-func leaseRenew(c *C) {
+func leaseRenew(c *rig) {
 	jobs := c.claimSet(3)
 	for _, lease := range []time.Duration{2 * long, 10 * time.Minute} {
 		before := c.now()
@@ -40,7 +40,7 @@ func leaseRenew(c *C) {
 
 // lapsed: token and state guard the renewal, not time: what ran out and was not
 // taken is renewed, and a sweep then finds it alive.
-func leaseLapsed(c *C) {
+func leaseLapsed(c *rig) {
 	j := c.stalled()
 	equal(c, "lost claims", len(c.renew(long, j)), 0)
 	equal(c, "recovered jobs", len(c.recover(sweep()).Jobs), 0)
@@ -49,7 +49,7 @@ func leaseLapsed(c *C) {
 }
 
 // settles: an outcome too is taken after the lease ran out, as long as nobody took the job.
-func leaseSettles(c *C) {
+func leaseSettles(c *rig) {
 	j := c.stalled()
 	c.settled(done(j))
 	equal(c, "recovered jobs", len(c.recover(sweep()).Jobs), 0)
@@ -57,7 +57,7 @@ func leaseSettles(c *C) {
 }
 
 // lost: a claim that no longer holds its job is told so and changes nothing, and the others are renewed.
-func leaseLost(c *C) {
+func leaseLost(c *rig) {
 	jobs := c.claimSet(5)
 	c.settled(done(jobs[0]), failed(jobs[1], long), released(jobs[2]))
 	foreign := jobs[3]
@@ -78,7 +78,7 @@ func leaseLost(c *C) {
 }
 
 // same: a renewal that changes no value, twice within one tick, is not lost.
-func leaseSame(c *C) {
+func leaseSame(c *rig) {
 	jobs := c.claimSet(2)
 	for range 3 {
 		equal(c, "lost claims", len(c.renew(long, jobs...)), 0)
@@ -86,7 +86,7 @@ func leaseSame(c *C) {
 }
 
 // stuck: a renewal says that the handler runs on after its timeout; settling ends it.
-func leaseStuck(c *C) {
+func leaseStuck(c *rig) {
 	jobs := c.claimSet(2)
 	tickets := renewals(jobs...)
 	tickets[1].Stuck = true
@@ -101,7 +101,7 @@ func leaseStuck(c *C) {
 }
 
 // many: one call renews all that a runner holds.
-func leaseMany(c *C) {
+func leaseMany(c *rig) {
 	jobs := c.claimSet(1001)
 	c.settled(done(jobs[500]))
 	equal(c, "lost claims", c.renew(2*long, jobs...), []domain.JobID{jobs[500].Job.ID})
@@ -114,4 +114,4 @@ func leaseMany(c *C) {
 }
 
 // nothing: a runner that holds nothing may ask all the same.
-func leaseNothing(c *C) { equal(c, "lost claims", len(c.renew(long)), 0) }
+func leaseNothing(c *rig) { equal(c, "lost claims", len(c.renew(long)), 0) }

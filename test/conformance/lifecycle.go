@@ -74,7 +74,7 @@ type handler = func(context.Context, work.Job[memo]) error
 
 // life is a case with the services over its store.
 type life struct {
-	*C
+	*rig
 	clock    driven.Clock
 	ids      driven.IDs
 	client   *enqueue.Client
@@ -82,9 +82,9 @@ type life struct {
 	seen     *inspect.Service
 }
 
-func newLife(c *C, clock driven.Clock, ids driven.IDs) *life {
+func newLife(c *rig, clock driven.Clock, ids driven.IDs) *life {
 	return &life{
-		C: c, clock: clock, ids: ids,
+		rig: c, clock: clock, ids: ids,
 		client:   enqueue.New(enqueue.Config{Store: c.store, Tx: c.Backend.Tx, IDs: ids, Clock: clock}),
 		operator: operate.New(operate.Deps{Store: c.store}),
 		seen:     inspect.New(inspect.Deps{Finder: c.store, Runners: c.store}),
@@ -96,7 +96,7 @@ func (l *life) put(m memo, opts ...enqueue.Option) domain.JobID {
 	l.Helper()
 	job, result, err := l.client.Enqueue(l.Context(), m, opts...)
 	l.ok("enqueue", err)
-	equal(l.C, "answer of the enqueue", result, domain.InsertedNew)
+	equal(l.rig, "answer of the enqueue", result, domain.InsertedNew)
 	return job.ID
 }
 
@@ -175,7 +175,7 @@ func lifeWork(l *life) {
 	}
 	receipts, err := l.client.EnqueueMany(l.Context(), items)
 	l.ok("enqueue many", err)
-	equal(l.C, "receipts", len(receipts), 40)
+	equal(l.rig, "receipts", len(receipts), 40)
 	l.put(memo{N: 40}, enqueue.Priority(-1))
 	l.put(memo{N: 41}, enqueue.After(time.Hour))
 	var runs [42]atomic.Int64
@@ -183,12 +183,12 @@ func lifeWork(l *life) {
 		runs[j.Args.N].Add(1)
 		return work.SetResult(ctx, j.Args.N)
 	})
-	equal(l.C, "completed jobs", got, driving.Drained{Completed: 41})
+	equal(l.rig, "completed jobs", got, driving.Drained{Completed: 41})
 	for n := range 41 {
-		equal(l.C, fmt.Sprintf("runs of job %d", n), runs[n].Load(), 1)
+		equal(l.rig, fmt.Sprintf("runs of job %d", n), runs[n].Load(), 1)
 	}
-	equal(l.C, "result", string(l.get(receipts[7].Job.ID).Result), "7")
-	equal(l.C, "runs of the delayed job", runs[41].Load(), 0)
+	equal(l.rig, "result", string(l.get(receipts[7].Job.ID).Result), "7")
+	equal(l.rig, "runs of the delayed job", runs[41].Load(), 0)
 }
 
 // args: what was enqueued is what the handler gets, to the last digit.
@@ -209,9 +209,9 @@ func lifeArgsExact(l *life) {
 		got[j.Args.N] = j.Args
 		return nil
 	})
-	equal(l.C, "number of runs", len(got), len(want))
+	equal(l.rig, "number of runs", len(got), len(want))
 	for i := range want {
-		equal(l.C, "args", got[i], want[i])
+		equal(l.rig, "args", got[i], want[i])
 	}
 	_, _, err := l.client.Enqueue(l.Context(), memo{Text: strings.Repeat("x", domain.MaxArgs)})
 	l.wantCode("enqueue of args over the limit", err, domain.Invalid)
@@ -231,12 +231,12 @@ func lifeRetry(l *life) {
 		return nil
 	}
 	l.again(5, fail, quick(5))
-	equal(l.C, "attempts as the handler saw them", attempts, []int{1, 2, 3})
+	equal(l.rig, "attempts as the handler saw them", attempts, []int{1, 2, 3})
 	row := l.inState(id, domain.Done)
-	equal(l.C, "attempts and last error", fmt.Sprintf("%d %q", row.Attempts, row.Error), `3 ""`)
+	equal(l.rig, "attempts and last error", fmt.Sprintf("%d %q", row.Attempts, row.Error), `3 ""`)
 	notes, err := row.History.Notes()
 	l.ok("read the history", err)
-	equal(l.C, "messages", []string{notes[0].Message, notes[1].Message}, []string{"attempt 1: " + errFailed.Error(), "attempt 2: " + errFailed.Error()})
+	equal(l.rig, "messages", []string{notes[0].Message, notes[1].Message}, []string{"attempt 1: " + errFailed.Error(), "attempt 2: " + errFailed.Error()})
 }
 
 // again drains several times, with the waits of failed jobs in between.
@@ -253,16 +253,16 @@ func lifeDead(l *life) {
 	id := l.put(memo{}, enqueue.Unique("k"))
 	l.again(4, func(context.Context, work.Job[memo]) error { return errFailed }, quick(2))
 	row := l.inState(id, domain.Dead)
-	equal(l.C, "attempts and last error", fmt.Sprintf("%d %s", row.Attempts, row.Error), "2 "+errFailed.Error())
+	equal(l.rig, "attempts and last error", fmt.Sprintf("%d %s", row.Attempts, row.Error), "2 "+errFailed.Error())
 	edited, err := l.operator.Retry(l.Context(), []domain.JobID{id}, domain.Due{})
 	l.wantNil("retry by hand", l.edit("retry", edited, err, id)...)
 	got := l.drain(func(context.Context, work.Job[memo]) error { return nil }, quick(2))
-	equal(l.C, "completed jobs", got.Completed, 1)
+	equal(l.rig, "completed jobs", got.Completed, 1)
 	row = l.inState(id, domain.Done)
-	equal(l.C, "attempts", row.Attempts, 1)
+	equal(l.rig, "attempts", row.Attempts, 1)
 	notes, err := row.History.Notes()
 	l.ok("read the history", err)
-	equal(l.C, "number of notes", len(notes), 2)
+	equal(l.rig, "number of notes", len(notes), 2)
 }
 
 // outcomes: bury, cancel, snooze and retry-after do what they say.
@@ -273,13 +273,13 @@ func lifeOutcomes(l *life) {
 		ids[i] = l.put(memo{N: i})
 	}
 	got := l.drain(func(_ context.Context, j work.Job[memo]) error { return answers[j.Args.N] })
-	equal(l.C, "what was drained", got, driving.Drained{Completed: 1, Retried: 1, Snoozed: 1, Dead: 1, Cancelled: 1})
+	equal(l.rig, "what was drained", got, driving.Drained{Completed: 1, Retried: 1, Snoozed: 1, Dead: 1, Cancelled: 1})
 	states := []domain.State{domain.Dead, domain.Cancelled, domain.Scheduled, domain.Scheduled, domain.Done}
 	for i, want := range states {
 		l.inState(ids[i], want)
 	}
 	snoozed := l.get(ids[2])
-	equal(l.C, "attempts and snoozes of the snoozed", [2]int{snoozed.Attempts, snoozed.Snoozes}, [2]int{0, 1})
+	equal(l.rig, "attempts and snoozes of the snoozed", [2]int{snoozed.Attempts, snoozed.Snoozes}, [2]int{0, 1})
 }
 
 // panic: a handler that panics fails its attempt, with the stack in the history.
@@ -349,12 +349,12 @@ func lifeCrash(l *life) {
 		<-taken
 	}
 	store.dead.Store(true)
-	equal(l.C, "claims put back while the leases live", l.liveSweep(), 0)
+	equal(l.rig, "claims put back while the leases live", l.liveSweep(), 0)
 	l.pass(l.lease() + time.Millisecond)
-	equal(l.C, "claims put back", l.sweep(), len(ids))
+	equal(l.rig, "claims put back", l.sweep(), len(ids))
 	for _, id := range ids {
 		row := l.inState(id, domain.Scheduled)
-		equal(l.C, "attempts and stalls", [2]int{row.Attempts, row.Stalls}, [2]int{0, 1})
+		equal(l.rig, "attempts and stalls", [2]int{row.Attempts, row.Stalls}, [2]int{0, 1})
 	}
 	l.soon()
 
@@ -372,13 +372,13 @@ func lifeCrash(l *life) {
 	wake()
 	l.stop(victim)
 	for _, id := range ids {
-		equal(l.C, "runner of the job", l.inState(id, domain.Running).Runner, heir.ID())
+		equal(l.rig, "runner of the job", l.inState(id, domain.Running).Runner, heir.ID())
 	}
 	finish()
 	l.stop(heir)
 	for _, id := range ids {
 		row := l.inState(id, domain.Done)
-		equal(l.C, "attempts, stalls and last error", fmt.Sprintf("%d %d %q", row.Attempts, row.Stalls, row.Error), `1 0 ""`)
+		equal(l.rig, "attempts, stalls and last error", fmt.Sprintf("%d %d %q", row.Attempts, row.Stalls, row.Error), `1 0 ""`)
 	}
 }
 
@@ -406,13 +406,13 @@ func lifePoison(l *life) {
 	for range 3 {
 		r := l.request(1)
 		r.Kinds, r.Lease = []string{memo{}.Kind()}, l.short()
-		equal(l.C, "claimed jobs", len(l.ask(r).Jobs), 1)
+		equal(l.rig, "claimed jobs", len(l.ask(r).Jobs), 1)
 		l.pass(r.Lease + time.Millisecond)
-		equal(l.C, "claims put back", l.sweep(), 1)
+		equal(l.rig, "claims put back", l.sweep(), 1)
 		l.soon()
 	}
 	row := l.inState(id, domain.Dead)
-	equal(l.C, "attempts and stalls", [2]int{row.Attempts, row.Stalls}, [2]int{0, 3})
+	equal(l.rig, "attempts and stalls", [2]int{row.Attempts, row.Stalls}, [2]int{0, 3})
 	next := l.put(memo{}, enqueue.Unique("k"))
 	if next == id {
 		l.Fatal("the key of the dead job is not free")
@@ -424,13 +424,13 @@ func lifeUnknown(l *life) {
 	other := l.one(ofKind("life/other"))
 	own := l.put(memo{})
 	got := l.drain(func(context.Context, work.Job[memo]) error { return nil })
-	equal(l.C, "completed jobs", got.Completed, 1)
+	equal(l.rig, "completed jobs", got.Completed, 1)
 	l.inState(own, domain.Done)
 	row := l.inState(other, domain.Ready)
-	equal(l.C, "attempts", row.Attempts, 0)
+	equal(l.rig, "attempts", row.Attempts, 0)
 	stats, err := l.seen.Stats(l.Context())
 	l.ok("stats", err)
-	equal(l.C, "kinds that nobody handles", stats.Unhandled, []string{"life/other"})
+	equal(l.rig, "kinds that nobody handles", stats.Unhandled, []string{"life/other"})
 }
 
 // unique: a key is held while its job waits, runs and backs off, and free after.
@@ -474,10 +474,10 @@ func lifeTenant(l *life) {
 		}
 		return nil
 	})
-	equal(l.C, "tenants in the handlers' contexts", tenants, map[int]string{1: "acme", 2: "", 11: "acme", 12: ""})
+	equal(l.rig, "tenants in the handlers' contexts", tenants, map[int]string{1: "acme", 2: "", 11: "acme", 12: ""})
 	n, err := l.seen.Count(acme, domain.Filter{})
 	l.ok("count", err)
-	equal(l.C, "jobs of the tenant", n.N, 2)
+	equal(l.rig, "jobs of the tenant", n.N, 2)
 }
 
 // host: what the host rolled back never runs, what it committed does.
@@ -495,7 +495,7 @@ func lifeHost(l *life) {
 		l.ok("enqueue in the host's transaction", err)
 		l.ok("end of the host's transaction", end(tx))
 		got := l.drain(func(context.Context, work.Job[memo]) error { return nil })
-		equal(l.C, "completed jobs", got.Completed, n)
+		equal(l.rig, "completed jobs", got.Completed, n)
 	}
 }
 
@@ -520,9 +520,9 @@ func lifeFleet(l *life) {
 		return err
 	})
 	for n := range runs {
-		equal(l.C, fmt.Sprintf("runs of job %d", n), runs[n].Load(), 1)
+		equal(l.rig, fmt.Sprintf("runs of job %d", n), runs[n].Load(), 1)
 	}
-	equal(l.C, "done jobs", l.count(domain.Filter{States: []domain.State{domain.Done}}), jobs)
+	equal(l.rig, "done jobs", l.count(domain.Filter{States: []domain.State{domain.Done}}), jobs)
 }
 
 // prune: upkeep removes what is over, and only that.
@@ -533,7 +533,7 @@ func lifePrune(l *life) {
 	l.pass(l.short() + time.Millisecond)
 	n, err := l.sweeper().Prune(l.Context(), nil)
 	l.ok("prune", err)
-	equal(l.C, "pruned rows", n, 1)
+	equal(l.rig, "pruned rows", n, 1)
 	l.inState(kept, domain.Done)
 	_, err = l.seen.Get(l.Context(), gone)
 	l.wantCode("read of the pruned job", err, domain.NotFound)

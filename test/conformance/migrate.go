@@ -28,22 +28,22 @@ func migrateOptional(h Harness) (present bool, missing string) {
 }
 
 // bare opens a store without a schema, and words to speak with it.
-func (c *C) bare() (*C, func() driven.Backend) {
+func (c *rig) bare() (*rig, func() driven.Backend) {
 	c.Helper()
 	handle := c.Bare(c)
 	h := c.Harness
 	h.Backend, h.Again = handle(), nil
-	return &C{TB: c.TB, Harness: h, store: h.Backend.Store, made: c.made}, handle
+	return &rig{TB: c.TB, Harness: h, store: h.Backend.Store, made: c.made}, handle
 }
 
-func (c *C) up(to int) []driven.Step {
+func (c *rig) up(to int) []driven.Step {
 	c.Helper()
 	steps, err := c.Backend.Schema.Up(c.Context(), to)
 	c.ok("migrate up", err)
 	return steps
 }
 
-func (c *C) down(to int) []driven.Step {
+func (c *rig) down(to int) []driven.Step {
 	c.Helper()
 	steps, err := c.Backend.Schema.Down(c.Context(), to)
 	c.ok("migrate down", err)
@@ -51,7 +51,7 @@ func (c *C) down(to int) []driven.Step {
 }
 
 // status reads the steps and gives how many are applied.
-func (c *C) status() (steps []driven.Step, applied int) {
+func (c *rig) status() (steps []driven.Step, applied int) {
 	c.Helper()
 	steps, err := c.Backend.Schema.Status(c.Context())
 	c.ok("migration status", err)
@@ -64,13 +64,13 @@ func (c *C) status() (steps []driven.Step, applied int) {
 }
 
 // works checks that jobs can live their life.
-func (c *C) works() {
+func (c *rig) works() {
 	c.Helper()
 	c.settled(done(c.running(inQueue("works"))))
 }
 
 // up: everything is installed once; a second call finds nothing to do.
-func migrateUp(c *C) {
+func migrateUp(c *rig) {
 	b, _ := c.bare()
 	steps, _ := b.status()
 	equal(b, "applied steps", len(b.up(0)), len(steps))
@@ -79,7 +79,7 @@ func migrateUp(c *C) {
 }
 
 // status: every step is listed in order, also before anything is installed.
-func migrateStatus(c *C) {
+func migrateStatus(c *rig) {
 	b, _ := c.bare()
 	before, applied := b.status()
 	equal(b, "applied steps of an empty store", applied, 0)
@@ -99,7 +99,7 @@ func migrateStatus(c *C) {
 }
 
 // down: what was installed goes, and can be installed again.
-func migrateDown(c *C) {
+func migrateDown(c *rig) {
 	b, _ := c.bare()
 	installed := len(b.up(0))
 	b.one()
@@ -113,7 +113,7 @@ func migrateDown(c *C) {
 }
 
 // steps: up and down stop at the number they are given.
-func migrateSteps(c *C) {
+func migrateSteps(c *rig) {
 	b, _ := c.bare()
 	all, _ := b.status()
 	for i := range all {
@@ -127,7 +127,7 @@ func migrateSteps(c *C) {
 }
 
 // concurrent: any number of callers at once end in the right schema, each step applied once.
-func migrateConcurrent(c *C) {
+func migrateConcurrent(c *rig) {
 	b, handle := c.bare()
 	const callers = 20
 	schemas := make([]driven.Migrator, callers)
@@ -151,7 +151,7 @@ func migrateConcurrent(c *C) {
 }
 
 // print: the statements are text that a person may run.
-func migratePrint(c *C) {
+func migratePrint(c *rig) {
 	steps, _ := c.status()
 	all, err := c.Backend.Schema.Print(0)
 	c.ok("print all", err)
@@ -167,7 +167,7 @@ func migratePrint(c *C) {
 }
 
 // missing: a store that is not installed says so, and how to install it.
-func migrateMissing(c *C) {
+func migrateMissing(c *rig) {
 	b, _ := c.bare()
 	for name, call := range b.calls(b.Context()) {
 		err := call()

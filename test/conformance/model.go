@@ -12,13 +12,13 @@ import (
 
 func modelCases() []testCase {
 	return []testCase{
-		{"everything", func(c *C) {
+		{"everything", func(c *rig) {
 			c.model(1, [...]int{opInsert: 10, opClaim: 10, opSettle: 10, opRenew: 4, opRecover: 4, opEdit: 8, opPrune: 2, opTime: 6})
 		}},
-		{"keys", func(c *C) {
+		{"keys", func(c *rig) {
 			c.model(2, [...]int{opInsert: 14, opClaim: 8, opSettle: 8, opRenew: 0, opRecover: 3, opEdit: 14, opPrune: 2, opTime: 4})
 		}},
-		{"leases", func(c *C) {
+		{"leases", func(c *rig) {
 			c.model(3, [...]int{opInsert: 6, opClaim: 14, opSettle: 5, opRenew: 8, opRecover: 8, opEdit: 3, opPrune: 1, opTime: 12})
 		}},
 	}
@@ -39,7 +39,7 @@ const (
 
 // walk is one random walk over a store and its reference at once.
 type walk struct {
-	*C
+	*rig
 	ref     *reference
 	rng     *rand.Rand
 	tickets []driven.Claimed // of claims now and then, most of them stale
@@ -49,9 +49,9 @@ type walk struct {
 // model runs random operations against the store and the reference, and
 // compares every answer and all that can be seen after each. The numbers are
 // the same in every run; ROWLOCK_STRESS=1 makes the walk longer.
-func (c *C) model(seed uint64, weights [ops]int) {
+func (c *rig) model(seed uint64, weights [ops]int) {
 	c.Helper()
-	w := &walk{C: c, ref: newReference(c.now()), rng: newRand(seed)}
+	w := &walk{rig: c, ref: newReference(c.now()), rng: newRand(seed)}
 	defer func() {
 		if c.Failed() {
 			c.Logf("the last operations:\n%s", fmt.Sprint(w.log[max(0, len(w.log)-8):]))
@@ -61,7 +61,7 @@ func (c *C) model(seed uint64, weights [ops]int) {
 	for _, weight := range weights {
 		sum += weight
 	}
-	for range size(400, 8000) {
+	for range size(300, 8000) {
 		pick, op := w.rng.IntN(sum), 0
 		for pick >= weights[op] {
 			pick -= weights[op]
@@ -181,7 +181,7 @@ func (w *walk) insertSome() {
 		return
 	}
 	w.ok("insert", err)
-	equal(w.C, "answers of the insert", got, want)
+	equal(w.rig, "answers of the insert", got, want)
 }
 
 func (w *walk) keepSpan() time.Duration {
@@ -201,7 +201,7 @@ func (w *walk) claimSome() {
 	}
 	w.note("claim %+v", r)
 	got := w.ask(r).Jobs
-	equal(w.C, "claimed jobs", fmt.Sprint(idsOf(got)), fmt.Sprint(w.ref.claim(r)))
+	equal(w.rig, "claimed jobs", fmt.Sprint(idsOf(got)), fmt.Sprint(w.ref.claim(r)))
 	w.tickets = append(w.tickets, got...)
 }
 
@@ -222,7 +222,7 @@ func (w *walk) settleSome() {
 		outcomes = append(outcomes, o)
 	}
 	w.note("settle %+v", outcomes)
-	equal(w.C, "dropped outcomes", sorted(w.settle(outcomes...)), sorted(w.ref.settle(outcomes)))
+	equal(w.rig, "dropped outcomes", sorted(w.settle(outcomes...)), sorted(w.ref.settle(outcomes)))
 }
 
 func (w *walk) renewSome() {
@@ -237,7 +237,7 @@ func (w *walk) renewSome() {
 	w.note("renew %+v", r)
 	got, err := w.store.Renew(w.Context(), r)
 	w.ok("renew", err)
-	equal(w.C, "lost claims", sorted(got.Lost), sorted(w.ref.renew(r)))
+	equal(w.rig, "lost claims", sorted(got.Lost), sorted(w.ref.renew(r)))
 }
 
 func (w *walk) recoverSome() {
@@ -251,7 +251,7 @@ func (w *walk) recoverSome() {
 	got, want := w.recover(r).Jobs, w.ref.recover(r)
 	slices.SortFunc(got, byID)
 	slices.SortFunc(want, byID)
-	equal(w.C, "recovered jobs", fmt.Sprint(got), fmt.Sprint(want))
+	equal(w.rig, "recovered jobs", fmt.Sprint(got), fmt.Sprint(want))
 }
 
 func (w *walk) editSome() {
@@ -276,14 +276,14 @@ func (w *walk) editSome() {
 	for _, err := range w.edit(p.name, answers, err, r.IDs...) {
 		codes = append(codes, domain.CodeOf(err))
 	}
-	equal(w.C, "answers of the "+p.name, fmt.Sprintf("%q", codes), fmt.Sprintf("%q", p.ref(r)))
+	equal(w.rig, "answers of the "+p.name, fmt.Sprintf("%q", codes), fmt.Sprintf("%q", p.ref(r)))
 }
 
 func (w *walk) pruneSome() {
 	w.Helper()
 	r := driven.PruneRequest{Limit: 1000, Tenant: pick(w, "", "t")}
 	w.note("prune %+v", r)
-	equal(w.C, "pruned rows", w.prune(r.Limit, r.Tenant), w.ref.prune(r))
+	equal(w.rig, "pruned rows", w.prune(r.Limit, r.Tenant), w.ref.prune(r))
 }
 
 func (w *walk) moveTime() {
@@ -311,7 +311,7 @@ func (w *walk) compare() {
 	w.Helper()
 	want := w.ref.sorted(func(*refRow) bool { return true })
 	got := w.all()
-	equal(w.C, "number of rows", len(got), len(want))
+	equal(w.rig, "number of rows", len(got), len(want))
 	for i := range got {
 		if g, r := w.view(got[i], w.notes(got[i])), w.view(want[i].Job, want[i].notes); g != r {
 			w.Fatalf("row differs:\n got %s\nwant %s", g, r)
@@ -366,14 +366,14 @@ func (w *walk) compareCounts() {
 		return (f.Queue == "" || f.Queue == r.Queue) && (f.Kind == "" || f.Kind == r.Kind) && (f.Tenant == "" || f.Tenant == r.Tenant) &&
 			(f.States == nil || slices.Contains(f.States, r.State))
 	})
-	equal(w.C, fmt.Sprintf("count of %+v", f), w.count(f), len(want))
+	equal(w.rig, fmt.Sprintf("count of %+v", f), w.count(f), len(want))
 	var tally domain.Tally
 	for _, r := range w.ref.rows {
 		if f.Tenant == "" || f.Tenant == r.Tenant {
 			tally = tally.Add(w.tallyOf(r))
 		}
 	}
-	equal(w.C, "totals of tenant "+f.Tenant, w.stats(f.Tenant).Totals(), tally)
+	equal(w.rig, "totals of tenant "+f.Tenant, w.stats(f.Tenant).Totals(), tally)
 }
 
 func (w *walk) tallyOf(r *refRow) (t domain.Tally) {
@@ -407,5 +407,5 @@ func (w *walk) compareQueues() {
 			want = append(want, q)
 		}
 	}
-	equal(w.C, "queues", fmt.Sprint(got), fmt.Sprint(want))
+	equal(w.rig, "queues", fmt.Sprint(got), fmt.Sprint(want))
 }

@@ -16,7 +16,7 @@ func notifyCases() []testCase {
 func notifyOptional(h Harness) (present bool, missing string) { return h.Backend.Notify != nil, "" }
 
 // listen hears hints until the case ends.
-func (c *C) listen(ctx context.Context) (heard <-chan string, ended <-chan error) {
+func (c *rig) listen(ctx context.Context) (heard <-chan string, ended <-chan error) {
 	hints, end := make(chan string, 100), make(chan error, 1)
 	go func() {
 		end <- c.Backend.Notify.Listen(ctx, func(q string) {
@@ -31,7 +31,7 @@ func (c *C) listen(ctx context.Context) (heard <-chan string, ended <-chan error
 
 // hears: a hint reaches a listener by the queue's exact name. One may be lost,
 // so the notifier is asked again until it is heard.
-func notifyHears(c *C) {
+func notifyHears(c *rig) {
 	ctx, cancel := context.WithCancel(c.Context())
 	heard, ended := c.listen(ctx)
 	for _, name := range []string{"mail", "Mail ", "日本"} {
@@ -41,7 +41,7 @@ func notifyHears(c *C) {
 	<-ended
 }
 
-func (c *C) hear(heard <-chan string, want string) {
+func (c *rig) hear(heard <-chan string, want string) {
 	c.Helper()
 	deadline := time.After(patience)
 	again := time.NewTicker(20 * time.Millisecond)
@@ -61,7 +61,7 @@ func (c *C) hear(heard <-chan string, want string) {
 }
 
 // ends: listening ends with its context.
-func notifyEnds(c *C) {
+func notifyEnds(c *rig) {
 	ctx, cancel := context.WithCancel(c.Context())
 	_, ended := c.listen(ctx)
 	cancel()

@@ -18,7 +18,7 @@ func orderCases() []testCase {
 }
 
 // wantOrder claims step by step and checks the order of all jobs.
-func (c *C) wantOrder(step int, kinds []string, want ...domain.JobID) {
+func (c *rig) wantOrder(step int, kinds []string, want ...domain.JobID) {
 	c.Helper()
 	r := c.request(step)
 	r.Kinds = kinds
@@ -27,7 +27,7 @@ func (c *C) wantOrder(step int, kinds []string, want ...domain.JobID) {
 
 // all: priority first (lower runs first), then the due time, then the id;
 // neither the order of writing nor the size of the claims matters.
-func orderAll(c *C) {
+func orderAll(c *rig) {
 	now := c.now()
 	for _, step := range []int{1, 7, 100} {
 		var jobs []domain.NewJob
@@ -50,7 +50,7 @@ func idsOfNew(jobs []domain.NewJob) []domain.JobID {
 }
 
 // addMixed writes the jobs in an order of its own.
-func (c *C) addMixed(jobs []domain.NewJob) {
+func (c *rig) addMixed(jobs []domain.NewJob) {
 	c.Helper()
 	mixed := slices.Clone(jobs)
 	newRand(1).Shuffle(len(mixed), func(i, k int) { mixed[i], mixed[k] = mixed[k], mixed[i] })
@@ -58,7 +58,7 @@ func (c *C) addMixed(jobs []domain.NewJob) {
 }
 
 // kinds: the order holds across the kinds of one claim.
-func orderKinds(c *C) {
+func orderKinds(c *rig) {
 	now := c.now()
 	kinds := []string{"test/a", "test/b", "test/c", "test/d", "test/e"}
 	var jobs []domain.NewJob
@@ -71,13 +71,13 @@ func orderKinds(c *C) {
 }
 
 // insert: jobs of one call with equal priority and time run in the order of the call.
-func orderInsert(c *C) {
+func orderInsert(c *rig) {
 	ids := c.add(c.jobs(1000, after(0))...)
 	c.wantOrder(300, []string{kind}, ids...)
 }
 
 // promoted: a job that time has made due stands where its due time puts it, not behind.
-func orderPromoted(c *C) {
+func orderPromoted(c *rig) {
 	now := c.now()
 	second := c.one(at(now.Add(c.short())))
 	third := c.one(at(now.Add(c.short() + time.Millisecond)))
@@ -90,7 +90,7 @@ func orderPromoted(c *C) {
 }
 
 // retry: a failed job takes its new due time, so it never hot-loops ahead of the others.
-func orderRetry(c *C) {
+func orderRetry(c *rig) {
 	first := c.running(at(c.now().Add(-time.Hour)))
 	fresh := c.add(c.jobs(3, at(c.now()))...)
 	c.settled(failed(first, time.Millisecond))

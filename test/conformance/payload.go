@@ -53,7 +53,7 @@ func quoted(text string) string {
 }
 
 // carried checks that args go through insert, claim, failure and retry unchanged.
-func (c *C) carried(args string) {
+func (c *rig) carried(args string) {
 	c.Helper()
 	id := c.one(withArgs(args))
 	equal(c, "args of the row", c.get(id).Args, []byte(args))
@@ -68,7 +68,7 @@ func (c *C) carried(args string) {
 }
 
 // exact: args are text, kept to the byte: blanks, order, repeated members, escapes.
-func payloadExact(c *C) {
+func payloadExact(c *rig) {
 	for _, args := range []string{
 		`null`, `true`, `0`, `""`, `[]`, `{}`, ` {"b" : 1,  "a":[ 1 ,2 ] , "b":2}` + "\n", `"\u00e9\ud83d\ude00\/"`, `"é😀/"`,
 		`{"":{"":[[],{}]}}`, `[` + strings.Repeat(`[`, 98) + strings.Repeat(`]`, 98) + `]`,
@@ -81,13 +81,13 @@ func payloadExact(c *C) {
 }
 
 // numbers: no number passes through a float.
-func payloadNumbers(c *C) {
+func payloadNumbers(c *rig) {
 	c.carried(`[9007199254740993,3889108265204450030,9223372036854775807,-9223372036854775808,18446744073709551616]`)
 	c.carried(`[1e400,-1E-400,0.1,1.0,1.10,-0,1e0,123456789012345678901234567890.123456789]`)
 }
 
 // limit: args of the full size are kept whole, with characters of every width.
-func payloadLimit(c *C) {
+func payloadLimit(c *rig) {
 	for _, unit := range []string{"x", "é", "語", "😀", `\n`} {
 		args := `"` + strings.Repeat(unit, (domain.MaxArgs-2)/len(unit)) + `"`
 		args = strings.Repeat(" ", domain.MaxArgs-len(args)) + args
@@ -100,7 +100,7 @@ func payloadLimit(c *C) {
 }
 
 // texts: every text that a job carries besides its args takes odd content.
-func payloadTexts(c *C) {
+func payloadTexts(c *rig) {
 	for _, text := range oddTexts {
 		n := c.job(ofKind(text), inQueue(text), ofTenant(text), unique(text), withTags(text, text+"2"), withMeta(`{"m":`+quoted(text)+`}`))
 		c.add(n)
@@ -123,7 +123,7 @@ func payloadTexts(c *C) {
 
 // error: what a handler says comes in bounded and clean, however long or broken
 // it is, and recording it never fails.
-func payloadError(c *C) {
+func payloadError(c *rig) {
 	for _, text := range []string{
 		strings.Repeat("a very long text ", 20<<20/17), strings.Repeat("é", 10<<20), "a\x00b", "bad \xff\xfe bytes", "", strings.Repeat("\x00", 9000),
 	} {
@@ -142,7 +142,7 @@ func payloadError(c *C) {
 }
 
 // history: the longest history there can be is kept whole.
-func payloadHistory(c *C) {
+func payloadHistory(c *rig) {
 	j := c.running()
 	o := died(j)
 	for i := range domain.MaxHistory + 2 {
@@ -159,7 +159,7 @@ func payloadHistory(c *C) {
 }
 
 // result: JSON text of the full size, to the byte.
-func payloadResult(c *C) {
+func payloadResult(c *rig) {
 	results := []string{`null`, ` {"n" : 9007199254740993} `, `"` + strings.Repeat("é", (domain.MaxResult-2)/2) + `"`}
 	for _, text := range oddTexts {
 		results = append(results, quoted(text))
@@ -173,7 +173,7 @@ func payloadResult(c *C) {
 }
 
 // meta: a JSON object of the full size, to the byte.
-func payloadMeta(c *C) {
+func payloadMeta(c *rig) {
 	for _, meta := range []string{`{}`, `{ "b":1, "a" :9007199254740993,"b":2 }`, `{"m":"` + strings.Repeat("x", domain.MaxMeta-8) + `"}`} {
 		n := c.job(withMeta(meta))
 		c.add(n)
@@ -183,7 +183,7 @@ func payloadMeta(c *C) {
 }
 
 // tags: as many and as long as there may be, in the order they were given, repeats too.
-func payloadTags(c *C) {
+func payloadTags(c *rig) {
 	tags := []string{"b", "a", "b", " ", `["x"]`}
 	for i := len(tags); i < domain.MaxTags; i++ {
 		tags = append(tags, fmt.Sprintf("%02d", i)+strings.Repeat("é", (domain.MaxTag-2)/2))
@@ -198,7 +198,7 @@ func payloadTags(c *C) {
 }
 
 // bulk: odd texts are as safe in a call of many rows, where stores write another way.
-func payloadBulk(c *C) {
+func payloadBulk(c *rig) {
 	var jobs []domain.NewJob
 	for i, text := range oddTexts {
 		for range 5 {

@@ -18,7 +18,7 @@ func pruneCases() []testCase {
 }
 
 // endAll ends every claim so that its row is over after the span.
-func (c *C) endAll(jobs []driven.Claimed, end func(driven.Claimed) driven.Outcome, kept time.Duration) {
+func (c *rig) endAll(jobs []driven.Claimed, end func(driven.Claimed) driven.Outcome, kept time.Duration) {
 	c.Helper()
 	outcomes := make([]driven.Outcome, len(jobs))
 	for i, j := range jobs {
@@ -29,7 +29,7 @@ func (c *C) endAll(jobs []driven.Claimed, end func(driven.Claimed) driven.Outcom
 }
 
 // bounded: at most Limit rows a pass, and passes go on where the last one stopped.
-func pruneBounded(c *C) {
+func pruneBounded(c *rig) {
 	c.endAll(c.claimSet(25), done, c.short())
 	c.pass(c.short() + time.Millisecond)
 	var passes []int
@@ -41,7 +41,7 @@ func pruneBounded(c *C) {
 }
 
 // live: what waits, runs, or is kept for ever or for longer stays.
-func pruneLive(c *C) {
+func pruneLive(c *rig) {
 	ready, later := c.one(inQueue("b")), c.one(after(long))
 	lapsed := c.stalled()
 	running := c.running(priority(-1))
@@ -62,7 +62,7 @@ func pruneLive(c *C) {
 }
 
 // states: done, dead and cancelled rows go alike, each after its own time.
-func pruneStates(c *C) {
+func pruneStates(c *rig) {
 	for _, end := range []func(driven.Claimed) driven.Outcome{done, died, gaveUp} {
 		c.endAll(c.claimSet(2), end, c.short())
 		c.endAll(c.claimSet(1), end, long)
@@ -76,7 +76,7 @@ func pruneStates(c *C) {
 }
 
 // retried: an operator's retry takes a row off the list of those to go.
-func pruneRetried(c *C) {
+func pruneRetried(c *rig) {
 	jobs := c.claimSet(2)
 	c.endAll(jobs, done, c.short())
 	c.wantNil("retry", c.retry(domain.Due{}, jobs[0].Job.ID)...)
@@ -86,7 +86,7 @@ func pruneRetried(c *C) {
 }
 
 // tenant: with a tenant only its rows go.
-func pruneTenant(c *C) {
+func pruneTenant(c *rig) {
 	for _, tenant := range []string{"t", "T", ""} {
 		if tenant == "" {
 			c.endAll(c.claimSet(3), done, c.short())

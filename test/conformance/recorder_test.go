@@ -80,7 +80,7 @@ func record(t testing.TB, run func(*recorder)) (failed bool, said []string) {
 }
 
 // find gives a case by its full name.
-func find(t testing.TB, name string) func(*C) {
+func find(t testing.TB, name string) func(*rig) {
 	t.Helper()
 	for _, cat := range categories() {
 		for _, k := range cat.cases {

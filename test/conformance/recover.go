@@ -22,7 +22,7 @@ func recoverCases() []testCase {
 
 // stall: a claim whose lease ran out is put back, scheduled after the policy's
 // wait; the stall is counted apart from attempts and told in the history.
-func recoverStall(c *C) {
+func recoverStall(c *rig) {
 	j := c.stalled(ofTenant("acme"))
 	before := c.now()
 	got := c.recover(sweep())
@@ -45,7 +45,7 @@ func recoverStall(c *C) {
 }
 
 // dead: one stall in a row more than the policy allows kills.
-func recoverDead(c *C) {
+func recoverDead(c *rig) {
 	quick := sweep()
 	quick.Stalls = domain.StallPolicy{Base: time.Millisecond, Cap: 5 * time.Millisecond, Max: 2}
 	j := c.stalled()
@@ -76,7 +76,7 @@ func recoverDead(c *C) {
 }
 
 // bounded: a sweep puts back at most Limit and says when it stopped there.
-func recoverBounded(c *C) {
+func recoverBounded(c *rig) {
 	c.add(c.jobs(25)...)
 	c.claimLapsed(25)
 	r := sweep()
@@ -95,7 +95,7 @@ func recoverBounded(c *C) {
 }
 
 // live: a lease that has not run out is never touched.
-func recoverLive(c *C) {
+func recoverLive(c *rig) {
 	c.add(c.jobs(3)...)
 	live := c.claim(1)[0]
 	renewed := c.claimLapsed(2)
@@ -120,7 +120,7 @@ func recoverLive(c *C) {
 }
 
 // claimSetOf inserts one job and claims it by that request.
-func (c *C) claimSetOf(r driven.ClaimRequest) driven.Claimed {
+func (c *rig) claimSetOf(r driven.ClaimRequest) driven.Claimed {
 	c.Helper()
 	c.one(inQueue(r.Queue), ofKind(r.Kinds[0]))
 	got := c.ask(r).Jobs
@@ -129,7 +129,7 @@ func (c *C) claimSetOf(r driven.ClaimRequest) driven.Claimed {
 }
 
 // except: the sweeping runner's own claims stay; the handlers of this process know better.
-func recoverExcept(c *C) {
+func recoverExcept(c *rig) {
 	names := []string{"runner-a", "RUNNER-A", "runner-a "}
 	claims := map[string]driven.Claimed{}
 	for _, name := range names {
@@ -147,7 +147,7 @@ func recoverExcept(c *C) {
 }
 
 // bad: one row that is hard to put back never keeps the others.
-func recoverBad(c *C) {
+func recoverBad(c *rig) {
 	jobs := c.claimSet(12)
 	outcomes := make([]driven.Outcome, len(jobs))
 	for i, j := range jobs {
@@ -171,7 +171,7 @@ func recoverBad(c *C) {
 }
 
 // fence: the claim that was put back is over, whatever its runner sends later.
-func recoverFence(c *C) {
+func recoverFence(c *rig) {
 	j := c.stalled()
 	quick := sweep()
 	quick.Stalls.Base = time.Millisecond
@@ -186,7 +186,7 @@ func recoverFence(c *C) {
 }
 
 // keep: the dead stay as long as their own retention says, else as the sweep says.
-func recoverKeep(c *C) {
+func recoverKeep(c *rig) {
 	r := sweep()
 	r.Stalls.Max, r.KeepDead = 0, c.short()
 	byDefault := c.stalled()

@@ -96,7 +96,7 @@ func (s settings) skipExcepted(t testing.TB, name string) {
 // testCase is one case of a category.
 type testCase struct {
 	name string
-	run  func(*C)
+	run  func(*rig)
 }
 
 // category is a named list of cases. An optional one tells whether the harness

@@ -14,13 +14,13 @@ func runnersCases() []testCase {
 	}
 }
 
-func (c *C) beat(r domain.RunnerInfo, ttl time.Duration) {
+func (c *rig) beat(r domain.RunnerInfo, ttl time.Duration) {
 	c.Helper()
 	c.ok("beat", c.store.Beat(c.Context(), r, ttl))
 }
 
 // runners lists the ids of the live runners.
-func (c *C) runners(limit int) []string {
+func (c *rig) runners(limit int) []string {
 	c.Helper()
 	list, err := c.store.ListRunners(c.Context(), limit)
 	c.ok("list runners", err)
@@ -32,7 +32,7 @@ func (c *C) runners(limit int) []string {
 }
 
 // beat: the list gives what the runner last said of itself.
-func runnersBeat(c *C) {
+func runnersBeat(c *rig) {
 	r := domain.RunnerInfo{ID: "host-1", Kinds: []string{"a", `odd "kind", with \`}, Queues: []string{"q"}, StartedAt: c.now()}
 	c.beat(r, long)
 	r.Kinds = append(r.Kinds, "b")
@@ -52,7 +52,7 @@ func runnersBeat(c *C) {
 }
 
 // live: by id, at most so many, and only those whose span is not over.
-func runnersLive(c *C) {
+func runnersLive(c *rig) {
 	equal(c, "runners of an empty store", c.runners(10), []string{})
 	for _, id := range []string{"b", "B", "c", "a"} {
 		c.beat(domain.RunnerInfo{ID: id, Kinds: []string{kind}}, long)
@@ -66,7 +66,7 @@ func runnersLive(c *C) {
 }
 
 // leave: a runner that stops is off the list at once; leaving twice is no fault.
-func runnersLeave(c *C) {
+func runnersLeave(c *rig) {
 	c.beat(domain.RunnerInfo{ID: "a"}, long)
 	c.beat(domain.RunnerInfo{ID: "A"}, long)
 	for range 2 {

@@ -28,14 +28,14 @@ func settleCases() []testCase {
 }
 
 // notRunning checks that no trace of the claim is left in a row.
-func (c *C) notRunning(got domain.Job) {
+func (c *rig) notRunning(got domain.Job) {
 	c.Helper()
 	equal(c, "lease of a job that does not run", got.LeaseUntil, time.Time{})
 	equal(c, "stuck of a job that does not run", got.Stuck, false)
 }
 
 // done: the attempt counts, the last error goes, the history stays, the result is kept.
-func settleDone(c *C) {
+func settleDone(c *rig) {
 	j := c.running()
 	c.settled(failed(j, time.Millisecond))
 	j = c.claimDueSoon()
@@ -57,7 +57,7 @@ func settleDone(c *C) {
 }
 
 // retry: scheduled at the store's now + After, the attempt counted, the error shown.
-func settleRetry(c *C) {
+func settleRetry(c *rig) {
 	j := c.running()
 	o := failed(j, time.Hour)
 	before := c.now()
@@ -72,7 +72,7 @@ func settleRetry(c *C) {
 }
 
 // dueIn checks a due time that the store computed between `before` and now.
-func (c *C) dueIn(got domain.Job, before time.Time, wait time.Duration) {
+func (c *rig) dueIn(got domain.Job, before time.Time, wait time.Duration) {
 	c.Helper()
 	if first, last := before.Add(wait), c.now().Add(wait); got.RunAt.Before(first) || got.RunAt.After(last) {
 		c.Fatalf("due at %v, want from %v to %v", got.RunAt, first, last)
@@ -80,7 +80,7 @@ func (c *C) dueIn(got domain.Job, before time.Time, wait time.Duration) {
 }
 
 // dead: nothing moves it any more; the args stay for a retry by hand.
-func settleDead(c *C) {
+func settleDead(c *rig) {
 	j := c.running(withArgs(`{"n":1}`))
 	o := died(j)
 	c.settled(o)
@@ -97,7 +97,7 @@ func settleDead(c *C) {
 }
 
 // cancelled: given up by its handler, not counted when the outcome does not count.
-func settleCancelled(c *C) {
+func settleCancelled(c *rig) {
 	j := c.running()
 	c.settled(gaveUp(j))
 	got := c.inState(j.Job.ID, domain.Cancelled)
@@ -108,7 +108,7 @@ func settleCancelled(c *C) {
 }
 
 // snooze: put off without using an attempt, and counted as a snooze.
-func settleSnooze(c *C) {
+func settleSnooze(c *rig) {
 	j := c.running()
 	before := c.now()
 	c.settled(snoozed(j, 10*time.Minute))
@@ -120,7 +120,7 @@ func settleSnooze(c *C) {
 }
 
 // release: given back unrun, due at once, nothing counted.
-func settleRelease(c *C) {
+func settleRelease(c *rig) {
 	j := c.running()
 	c.settled(released(j))
 	got := c.inState(j.Job.ID, domain.Ready)
@@ -134,7 +134,7 @@ func settleRelease(c *C) {
 }
 
 // forget: the args go with the success where that was asked for, and only then.
-func settleForget(c *C) {
+func settleForget(c *rig) {
 	j := c.running(withArgs(`{"secret":1}`))
 	o := done(j)
 	o.ForgetArgs = true
@@ -151,7 +151,7 @@ func settleForget(c *C) {
 }
 
 // resets: a counted outcome ends a row of stalls; a snooze and a release do not.
-func settleResets(c *C) {
+func settleResets(c *rig) {
 	quick := sweep()
 	quick.Stalls.Base = time.Millisecond
 	j := c.stalled()
@@ -167,7 +167,7 @@ func settleResets(c *C) {
 }
 
 // fence: without the token that holds the job no outcome is written.
-func settleFence(c *C) {
+func settleFence(c *rig) {
 	j := c.running()
 	wrong := done(j)
 	wrong.Ticket.Token = c.token()
@@ -191,7 +191,7 @@ func settleFence(c *C) {
 }
 
 // partial: what was overtaken is dropped, and the others stand.
-func settlePartial(c *C) {
+func settlePartial(c *rig) {
 	jobs := c.claimSet(50)
 	var outcomes []driven.Outcome
 	var stale []domain.JobID
@@ -210,7 +210,7 @@ func settlePartial(c *C) {
 
 // repeat: an outcome that this very token settled before is a success and
 // changes nothing, also when the job has moved on.
-func settleRepeat(c *C) {
+func settleRepeat(c *rig) {
 	j := c.running()
 	o := failed(j, time.Millisecond)
 	c.settled(o)
@@ -229,7 +229,7 @@ func settleRepeat(c *C) {
 }
 
 // illegal: an outcome that no act of the job's life allows is dropped, and the others stand.
-func settleIllegal(c *C) {
+func settleIllegal(c *rig) {
 	jobs := c.claimSet(4)
 	toRunning, toBlocked, toNowhere := done(jobs[0]), done(jobs[1]), done(jobs[2])
 	toRunning.To, toBlocked.To, toNowhere.To = domain.Running, domain.Blocked, domain.State(99)
@@ -243,10 +243,10 @@ func settleIllegal(c *C) {
 }
 
 // nothing: no outcome is no fault.
-func settleNothing(c *C) { c.settled() }
+func settleNothing(c *rig) { c.settled() }
 
 // mixed: one call takes outcomes of every sort, also with odd texts.
-func settleMixed(c *C) {
+func settleMixed(c *rig) {
 	jobs := c.claimSet(60)
 	makers := []func(driven.Claimed) driven.Outcome{
 		done, died, gaveUp, released,

@@ -15,7 +15,7 @@ func tenancyCases() []testCase {
 }
 
 // doors: at every door that takes a tenant, a foreign job is not there.
-func tenancyDoors(c *C) {
+func tenancyDoors(c *rig) {
 	own, foreign, none := c.one(ofTenant("t")), c.one(ofTenant("T")), c.one()
 	mine := domain.Filter{Tenant: "t"}
 	equal(c, "list of the tenant", c.list(mine), []domain.JobID{own})
@@ -40,7 +40,7 @@ func tenancyDoors(c *C) {
 }
 
 // claim: runners serve every tenant, and each job says whose it is.
-func tenancyClaim(c *C) {
+func tenancyClaim(c *rig) {
 	want := map[domain.JobID]string{}
 	for _, tenant := range []string{"t", "T", ""} {
 		n := c.job()
@@ -56,7 +56,7 @@ func tenancyClaim(c *C) {
 }
 
 // keys: a key belongs to its tenant, and to none is a tenant of its own.
-func tenancyKeys(c *C) {
+func tenancyKeys(c *rig) {
 	ids := map[string]domain.JobID{}
 	for _, tenant := range []string{"t", "T", "t "} {
 		ids[tenant] = c.one(ofTenant(tenant), unique("k"))
@@ -69,7 +69,7 @@ func tenancyKeys(c *C) {
 }
 
 // stats: counts are of one tenant, or of all.
-func tenancyStats(c *C) {
+func tenancyStats(c *rig) {
 	c.add(c.job(ofTenant("t")), c.job(ofTenant("t"), inQueue("mail")), c.job(ofTenant("T")), c.job())
 	c.ended(done, ofTenant("t"), inQueue("own"))
 	equal(c, "totals of the tenant", c.stats("t").Totals(), domain.Tally{Due: 2, Done: 1})

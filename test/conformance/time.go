@@ -20,7 +20,7 @@ func timeCases() []testCase {
 
 // cut: moments are cut to the millisecond and never rounded up, so what is due
 // now is claimed now.
-func timeCut(c *C) {
+func timeCut(c *rig) {
 	for range 5 {
 		id := c.one()
 		got := c.claimOne()
@@ -43,7 +43,7 @@ func timeCut(c *C) {
 }
 
 // zone: a moment is the same moment whatever zone it was said in.
-func timeZone(c *C) {
+func timeZone(c *rig) {
 	want := time.Date(2030, 7, 1, 12, 0, 0, 123_000_000, time.UTC)
 	for _, zone := range []*time.Location{
 		time.UTC, time.FixedZone("east", 14*3600), time.FixedZone("west", -12*3600), time.FixedZone("odd", 5*3600+45*60+17), time.Local,
@@ -62,7 +62,7 @@ func timeZone(c *C) {
 }
 
 // edges: the first and the last moments that Rowlock takes are kept and ordered.
-func timeEdges(c *C) {
+func timeEdges(c *rig) {
 	edges := []time.Time{
 		time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC),
 		time.Date(1970, 1, 1, 0, 0, 0, 1_000_000, time.UTC),
@@ -93,7 +93,7 @@ func timeEdges(c *C) {
 
 // store: the store's clock alone judges. With a test clock this is shown by
 // hours between the two clocks: the suite's Clock stands in 2001.
-func timeStore(c *C) {
+func timeStore(c *rig) {
 	for _, leap := range []time.Duration{0, 7 * time.Hour, 40 * 24 * time.Hour} {
 		if c.Advance != nil {
 			c.Advance(leap)
@@ -118,7 +118,7 @@ func timeStore(c *C) {
 }
 
 // spans: durations come back as they were written, to the millisecond.
-func timeSpans(c *C) {
+func timeSpans(c *rig) {
 	for _, d := range []time.Duration{time.Millisecond, 1234 * time.Millisecond, time.Hour, domain.MaxDelay} {
 		n := c.job(keep(domain.Retention{Done: d, Dead: d, Cancelled: domain.KeepForever}))
 		n.Timeout = d
@@ -135,7 +135,7 @@ func timeSpans(c *C) {
 }
 
 // utc: every moment comes back in UTC, to the millisecond.
-func timeUTC(c *C) {
+func timeUTC(c *rig) {
 	j := c.running()
 	running := c.get(j.Job.ID)
 	c.settled(failed(j, long))

@@ -21,14 +21,14 @@ func uniqueCases() []testCase {
 }
 
 // held checks that an insert of the key is answered with the holder's id.
-func (c *C) held(key string, holder domain.JobID, sets ...set) {
+func (c *rig) held(key string, holder domain.JobID, sets ...set) {
 	c.Helper()
 	got := c.insert(c.job(append(sets, unique(key))...))[0]
 	equal(c, "answer for the held key "+key, got, driven.Inserted{ID: holder, Result: domain.Existing})
 }
 
 // skip: a held key is Existing with the holder's id, and nothing changes.
-func uniqueSkip(c *C) {
+func uniqueSkip(c *rig) {
 	n := c.job(unique("k"), withArgs(`{"n":1}`))
 	c.add(n)
 	before := c.get(n.ID)
@@ -39,7 +39,7 @@ func uniqueSkip(c *C) {
 }
 
 // error: with domain.Error a held key is a Conflict whose Subject is the holder's id.
-func uniqueError(c *C) {
+func uniqueError(c *rig) {
 	holder := c.one(unique("k"))
 	_, err := c.store.Insert(c.Context(), []domain.NewJob{c.job(), c.job(uniqueOrError("k"))})
 	c.wantCode("insert of a held key", err, domain.Conflict)
@@ -53,7 +53,7 @@ func uniqueError(c *C) {
 }
 
 // call: an earlier row of the same call holds the key just as well.
-func uniqueCall(c *C) {
+func uniqueCall(c *rig) {
 	jobs := []domain.NewJob{c.job(unique("k")), c.job(), c.job(unique("k")), c.job(unique("k2"))}
 	got := c.insert(jobs...)
 	equal(c, "answer for the first of the key", got[0], driven.Inserted{ID: jobs[0].ID})
@@ -66,7 +66,7 @@ func uniqueCall(c *C) {
 }
 
 // holds: every state that is not terminal holds the key.
-func uniqueHolds(c *C) {
+func uniqueHolds(c *rig) {
 	later := c.one(unique("scheduled"), after(time.Hour))
 	c.held("scheduled", later)
 	ready := c.one(unique("ready"), priority(100))
@@ -86,7 +86,7 @@ func uniqueHolds(c *C) {
 }
 
 // frees: the write that makes the row terminal frees the key, a death by stalls included.
-func uniqueFrees(c *C) {
+func uniqueFrees(c *rig) {
 	deadly := sweep()
 	deadly.Stalls.Max = 0
 	ends := map[string]func(){
@@ -112,7 +112,7 @@ func uniqueFrees(c *C) {
 }
 
 // self: a row never clashes with its own key, whatever moves it.
-func uniqueSelf(c *C) {
+func uniqueSelf(c *rig) {
 	j := c.running(unique("k"))
 	c.settled(snoozed(j, c.short()))
 	c.pass(c.short() + time.Millisecond)
@@ -132,7 +132,7 @@ func uniqueSelf(c *C) {
 }
 
 // none: jobs without a key never meet.
-func uniqueNone(c *C) {
+func uniqueNone(c *rig) {
 	c.add(c.jobs(20)...)
 	equal(c, "rows", c.count(domain.Filter{}), 20)
 }
