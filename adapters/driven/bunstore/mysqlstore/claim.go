@@ -74,13 +74,13 @@ func pickText(d *bunstore.Dialect) string {
 }
 
 // takeText marks the locked rows $2 as taken: $3 token, $4 runner, $5 lease, $6
-// the moment that the read of these rows answered.
+// the server's time when it locked them, as its read of these rows answered.
 func takeText(d *bunstore.Dialect) string {
 	return d.Forms.Update(bunstore.Update{
 		Table: d.Table("jobs"), From: d.Words.Rows("$2", idCols), Where: "j.id = o.id AND j.state = 0",
 		Set: []bunstore.Assign{
 			{Col: "state", Expr: "3"}, {Col: "token", Expr: "$3"}, {Col: "runner", Expr: "$4"}, {Col: "stuck", Expr: "0"},
-			{Col: "claimed_at", Expr: "$6"}, {Col: "wake_at", Expr: now + " + $5"},
+			{Col: "claimed_at", Expr: "$6"}, {Col: "wake_at", Expr: "$6 + $5"},
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"sync/atomic"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 )
@@ -14,7 +15,11 @@ type engine struct {
 	db       *sql.DB
 	own      bool // the pool is ours: its sessions are READ COMMITTED
 	lockName string
+	closed   atomic.Bool
 }
+
+// errClosed is the answer of a store that is closed.
+var errClosed = errors.New("mysqlstore: the store is closed")
 
 var _ bunstore.Engine = (*engine)(nil)
 
@@ -46,9 +51,9 @@ func (e *engine) One(ctx context.Context, w bunstore.Work) error {
 // Read runs on one connection.
 func (e *engine) Read(ctx context.Context, w bunstore.Work) error { return e.One(ctx, w) }
 
-// Close closes a pool of our own.
+// Close refuses further calls and closes a pool of our own.
 func (e *engine) Close() error {
-	if !e.own {
+	if e.closed.Swap(true) || !e.own {
 		return nil
 	}
 	return e.db.Close()
@@ -61,6 +66,9 @@ const staleTries = 3
 // one where the first proved dead before anything was sent.
 func (e *engine) hold(ctx context.Context, run func(c *sql.Conn, sent *bool) error) error {
 	for try := 1; ; try++ {
+		if e.closed.Load() {
+			return errClosed
+		}
 		c, err := e.db.Conn(ctx)
 		if err != nil {
 			return err

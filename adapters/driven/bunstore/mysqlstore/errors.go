@@ -128,6 +128,8 @@ func codeOf(err error) (domain.Code, string) {
 		return domain.Invalid, badValue
 	}
 	switch {
+	case errors.Is(err, errClosed):
+		return domain.Unavailable, "the store is closed"
 	case errors.Is(err, mysql.ErrInvalidConn):
 		return domain.Unavailable, "the connection to the database broke"
 	case errors.Is(err, mysql.ErrPktTooLarge):
