@@ -73,7 +73,7 @@ func kindsText(d *bunstore.Dialect) string {
 	arm := "SELECT j.ctid AS place, " + byKey + ", row_number() OVER (ORDER BY " + byKey + ") AS nth FROM " + table +
 		" AS j WHERE j.state = 0 AND j.queue = $5 AND j.kind = k.kind ORDER BY " + byKey + " LIMIT $10"
 	arms := "a AS MATERIALIZED (SELECT x.*, x.nth = k.quota AS last FROM unnest($7::text[], $9::bigint[]) AS k(kind, quota)" +
-		" CROSS JOIN LATERAL (SELECT y.* FROM (" + arm + ") AS y LIMIT k.quota) AS x WHERE " + goAhead + ")"
+		" CROSS JOIN LATERAL (SELECT y.* FROM (" + arm + ") AS y WHERE y.nth <= k.quota LIMIT k.quota) AS x WHERE " + goAhead + ")"
 	cut := "cut AS MATERIALIZED (SELECT a.priority, a.run_at, a.id FROM a WHERE a.last ORDER BY a.priority, a.run_at, a.id LIMIT 1)"
 	places := "SELECT j.ctid FROM " + table + " AS j WHERE j.state + 0 = 0 AND j.ctid = ANY(ARRAY(SELECT a.place FROM a" +
 		" WHERE NOT EXISTS (SELECT FROM cut) OR (a.priority, a.run_at, a.id) <= (SELECT cut.priority, cut.run_at, cut.id FROM cut)))" +
