@@ -15,6 +15,7 @@ import (
 // N a kind, and nothing of foreign kinds (us a job: 3.9 with 1 kind, 5.3 with 5, 7.8
 // with 50; with a LIMIT in each arm 28.7 with 50; ordered from outside it sorts all).
 // One writer has the file to itself, so nothing has to be locked or passed over.
+// The limit is no bare parameter, see selectText.
 //
 // $2 token, $3 runner, $4 lease, $5 queue, $6 limit, $7.. kinds.
 func claimText(table string, kinds int) string {
@@ -23,14 +24,14 @@ func claimText(table string, kinds int) string {
 		arms[i] = "SELECT id, priority, run_at FROM " + table + " WHERE state = 0 AND queue = $5 AND kind = $" + itoa(7+i)
 	}
 	return "UPDATE " + table + " SET state = 3, token = $2, runner = $3, stuck = 0, claimed_at = " + now + ", wake_at = " + now + " + $4" +
-		" WHERE id IN (SELECT id FROM (" + strings.Join(arms, " UNION ALL ") + " ORDER BY priority, run_at, id LIMIT $6))" +
+		" WHERE id IN (SELECT id FROM (" + strings.Join(arms, " UNION ALL ") + " ORDER BY priority, run_at, id LIMIT $6 + 0))" +
 		" RETURNING " + bunstore.ClaimColumns("", nil)
 }
 
 // promoteText makes due scheduled rows ready.
 func promoteText(table string) string {
 	return "UPDATE " + table + " SET state = 0, wake_at = 0 WHERE id IN (SELECT id FROM " + table +
-		" WHERE state = 1 AND state > 0 AND wake_at > 0 AND wake_at <= " + now + " ORDER BY wake_at LIMIT $2)"
+		" WHERE state = 1 AND state > 0 AND wake_at > 0 AND wake_at <= " + now + " ORDER BY wake_at LIMIT $2 + 0)"
 }
 
 // manyKinds is where arms end: SQLite takes 500 of them at most. A runner with

@@ -32,7 +32,7 @@ func newDialect(db *sql.DB, prefix string) bunstore.Dialect {
 			HasTable: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
 		},
 		Forms: bunstore.Forms{
-			Select: func(q bunstore.Select) string { return bunstore.SelectLimit(q, nil) },
+			Select: selectText,
 			Update: bunstore.UpdateFrom,
 			Delete: bunstore.DeleteIn,
 		},
@@ -47,6 +47,15 @@ func newDialect(db *sql.DB, prefix string) bunstore.Dialect {
 	}
 	d.Hot = hot(&d)
 	return d
+}
+
+// selectText hides a bound limit from SQLite's planner: it would plan a prepared
+// statement anew each time a value is bound to it (130 us a claim).
+func selectText(q bunstore.Select) string {
+	if strings.HasPrefix(q.Limit, "$") {
+		q.Limit += " + 0"
+	}
+	return bunstore.SelectLimit(q, nil)
 }
 
 // rows reads a JSON array of arrays.

@@ -18,9 +18,11 @@ type engine struct {
 
 var _ bunstore.Engine = (*engine)(nil)
 
-// newEngine has the file for itself: a writer, and readers beside it.
+// newEngine has the file for itself: a writer, and readers beside it. With
+// temp_store in memory the journal of a statement is no file that is made anew for
+// every claim.
 func newEngine(cfg Config) (*engine, error) {
-	write, err := open(dsn(cfg.Path, "_pragma", "busy_timeout(0)", "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+cfg.Synchronous+")"))
+	write, err := open(dsn(cfg.Path, "_pragma", "busy_timeout(0)", "_pragma", "temp_store(MEMORY)", "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+cfg.Synchronous+")"))
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/rowlock/rowlock/domain"
 )
 
-// floorBatch is how many rows one statement of the floor claims and settles.
-const floorBatch = 500
-
 // Floor is the least that any queue on this schema must do: bare statements on
 // one connection, prepared once, from one goroutine, with rows kept. What the
 // store costs is told as a ratio to it.
@@ -37,7 +34,7 @@ func OpenFloor(ctx context.Context, cfg Config) (*Floor, error) {
 		return nil, err
 	}
 	cfg, _ = cfg.check() // Open found it good
-	db, err := open(dsn(cfg.Path, "_txlock", "immediate", "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+cfg.Synchronous+")"))
+	db, err := open(dsn(cfg.Path, "_txlock", "immediate", "_pragma", "journal_mode(WAL)", "_pragma", "temp_store(MEMORY)", "_pragma", "synchronous("+cfg.Synchronous+")"))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +53,7 @@ func (f *Floor) prepare(ctx context.Context, table string) (err error) {
 		&f.insert: "INSERT INTO " + table + " (id, state, queue, kind, priority, run_at, due_at, wake_at, created_at, args)" +
 			" VALUES (?, 0, 'floor', 'floor', 0, 0, 0, 0, 0, ?)",
 		&f.claim: "UPDATE " + table + " SET state = 3, token = ?, runner = 'floor', claimed_at = " + now + ", wake_at = " + now + " + 60000" +
-			" WHERE id IN (SELECT id FROM " + table + " WHERE state = 0 AND queue = 'floor' AND kind = 'floor' ORDER BY priority, run_at, id LIMIT ?)" +
+			" WHERE id IN (SELECT id FROM " + table + " WHERE state = 0 AND queue = 'floor' AND kind = 'floor' ORDER BY priority, run_at, id LIMIT 500)" +
 			" RETURNING id, attempts, args",
 		&f.settle: "UPDATE " + table + " SET state = 4, settled = token, token = NULL, attempts = attempts + 1, finished_at = " + now + "," +
 			" wake_at = " + now + " + 86400000 WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND token = ?",
@@ -116,7 +113,7 @@ func (f *Floor) Work(ctx context.Context) (jobs int, err error) {
 func (f *Floor) round(ctx context.Context) (n int, err error) {
 	token := make([]byte, 16)
 	_, _ = rand.Read(token)                                   // it never fails
-	rows, err := f.claim.QueryContext(ctx, token, floorBatch) //nolint:rowserrcheck // Drain checks it
+	rows, err := f.claim.QueryContext(ctx, token) //nolint:rowserrcheck // Drain checks it
 	if err != nil {
 		return 0, err
 	}

@@ -1,1 +1,1 @@
-UPDATE "rowlock_jobs" SET state = 0, wake_at = 0 WHERE id IN (SELECT id FROM "rowlock_jobs" WHERE state = 1 AND state > 0 AND wake_at > 0 AND wake_at <= coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) ORDER BY wake_at LIMIT ?)
+UPDATE "rowlock_jobs" SET state = 0, wake_at = 0 WHERE id IN (SELECT id FROM "rowlock_jobs" WHERE state = 1 AND state > 0 AND wake_at > 0 AND wake_at <= coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) ORDER BY wake_at LIMIT ? + 0)
