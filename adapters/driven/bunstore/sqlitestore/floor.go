@@ -112,7 +112,7 @@ func (f *Floor) Work(ctx context.Context) (jobs int, err error) {
 
 func (f *Floor) round(ctx context.Context) (n int, err error) {
 	token := make([]byte, 16)
-	_, _ = rand.Read(token)                                   // it never fails
+	_, _ = rand.Read(token)                       // it never fails
 	rows, err := f.claim.QueryContext(ctx, token) //nolint:rowserrcheck // Drain checks it
 	if err != nil {
 		return 0, err
