@@ -28,6 +28,12 @@ var mysqlFiles embed.FS
 // MySQL are the steps for MySQL and MariaDB.
 func MySQL() fs.FS { return sub(mysqlFiles, "mysql") }
 
+//go:embed mssql/*.sql
+var mssqlFiles embed.FS
+
+// MSSQL are the steps for SQL Server.
+func MSSQL() fs.FS { return sub(mssqlFiles, "mssql") }
+
 // sub is a folder of embedded files, which is there or the build fails.
 func sub(files embed.FS, folder string) fs.FS {
 	in, err := fs.Sub(files, folder)

@@ -1,0 +1,1 @@
+WITH t AS (SELECT TOP (@p1) j.state, j.wake_at FROM [dbo].[rowlock_jobs] AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 1 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= COALESCE(CONVERT(BIGINT, @p2), DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME())) ORDER BY j.wake_at) UPDATE t SET state = 0, wake_at = 0 WHERE t.state = 1

@@ -1,0 +1,3 @@
+DROP VIEW [{schema}].[{prefix}jobs_readable];
+DROP FUNCTION [{schema}].[{prefix}text];
+DROP TABLE [{schema}].[{prefix}jobs];
