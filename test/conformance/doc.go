@@ -32,7 +32,7 @@
 // ports/driven names the one that shows it. Single cases run as
 // `go test -run 'TestConformance/claim/once'`. RunLifecycle drives the real
 // services over a store on top of that. Setting ROWLOCK_STRESS=1 makes the
-// concurrency, bulk, model and faults cases larger.
+// concurrency, bulk and model cases larger.
 //
 // The package may import domain, ports, application and test/faults, and must
 // not know any adapter.

@@ -181,10 +181,10 @@ func editPartial(c *rig) {
 	absent := c.id()
 	var ids []domain.JobID
 	for i := range 30 {
-		switch {
-		case i == 7:
+		switch i {
+		case 7:
 			ids = append(ids, running.Job.ID)
-		case i == 19:
+		case 19:
 			ids = append(ids, absent)
 		default:
 			ids = append(ids, c.one(after(time.Hour)))

@@ -186,8 +186,16 @@ func identityRunner(c *rig) {
 // border: the border between tenant and key is exact, whatever both hold.
 func identityBorder(c *rig) {
 	pairs := [][2]string{
-		{"ab", "c"}, {"a", "bc"}, {"", "abc"}, {"1", ":x"}, {"1:", "x"}, {"", "1:1:x"}, {"a:", "b"}, {"a", ":b"},
-		{"", "u1:1:x"}, {strings.Repeat("t", domain.MaxTenant), strings.Repeat("k", domain.MaxKey)},
+		{"ab", "c"},
+		{"a", "bc"},
+		{"", "abc"},
+		{"1", ":x"},
+		{"1:", "x"},
+		{"", "1:1:x"},
+		{"a:", "b"},
+		{"a", ":b"},
+		{"", "u1:1:x"},
+		{strings.Repeat("t", domain.MaxTenant), strings.Repeat("k", domain.MaxKey)},
 		{strings.Repeat("t", domain.MaxTenant-1), "t" + strings.Repeat("k", domain.MaxKey-1)},
 	}
 	ids := make([]domain.JobID, len(pairs))

@@ -150,10 +150,10 @@ func (m *reference) settleOne(r *refRow, o driven.Outcome) {
 	if o.Snoozed {
 		r.Snoozes++
 	}
-	switch {
-	case o.To == domain.Scheduled:
+	if o.To == domain.Scheduled {
 		r.RunAt = m.now.Add(o.After)
-	case o.To == domain.Done:
+	}
+	if o.To == domain.Done {
 		r.Error, r.Result = "", o.Result
 		if o.ForgetArgs {
 			r.Args, r.Forgotten = nil, true

@@ -732,12 +732,18 @@ func editMutants() []mutant {
 		return all, nil
 	}
 	return []mutant{
-		{"says that every retry was done", func(b *broken, _ *Harness) { b.onRetry = agree(b.Store.Retry) },
-			[]string{"edit/clash", "edit/running", "edit/forgotten", "edit/partial", "edit/tenant", "concurrency/retry", "model/keys"}},
-		{"says that every cancel was done", func(b *broken, _ *Harness) { b.onCancel = agree(b.Store.Cancel) },
-			[]string{"edit/cancel", "edit/running", "concurrency/cancel"}},
-		{"says that every delete was done", func(b *broken, _ *Harness) { b.onDelete = agree(b.Store.Delete) },
-			[]string{"edit/delete", "edit/running", "edit/partial"}},
+		{
+			"says that every retry was done", func(b *broken, _ *Harness) { b.onRetry = agree(b.Store.Retry) },
+			[]string{"edit/clash", "edit/running", "edit/forgotten", "edit/partial", "edit/tenant", "concurrency/retry", "model/keys"},
+		},
+		{
+			"says that every cancel was done", func(b *broken, _ *Harness) { b.onCancel = agree(b.Store.Cancel) },
+			[]string{"edit/cancel", "edit/running", "concurrency/cancel"},
+		},
+		{
+			"says that every delete was done", func(b *broken, _ *Harness) { b.onDelete = agree(b.Store.Delete) },
+			[]string{"edit/delete", "edit/running", "edit/partial"},
+		},
 		{"retries nothing", func(b *broken, _ *Harness) { b.onRetry = nothing }, []string{"edit/retry", "edit/now", "prune/retried", "bulk/edit"}},
 		{"cancels nothing", func(b *broken, _ *Harness) { b.onCancel = nothing }, []string{"edit/cancel"}},
 		{"deletes nothing", func(b *broken, _ *Harness) { b.onDelete = nothing }, []string{"edit/delete"}},
@@ -975,8 +981,10 @@ func otherMutants() []mutant {
 			}
 		}, []string{"errors/quiet"}},
 		{"works on after Close", func(b *broken, h *Harness) { h.Backend.Close = func() error { return nil } }, []string{"errors/closed"}},
-		{"writes at once in the host's transaction", func(b *broken, h *Harness) { h.Backend.Tx = atOnce{b.Store} },
-			[]string{"hosttx/rollback", "hosttx/foreign"}},
+		{
+			"writes at once in the host's transaction", func(b *broken, h *Harness) { h.Backend.Tx = atOnce{b.Store} },
+			[]string{"hosttx/rollback", "hosttx/foreign"},
+		},
 		{"swallows a lost insert", func(b *broken, h *Harness) {
 			inner := swallow(b, h)
 			b.onInsert = func(ctx context.Context, jobs []domain.NewJob) ([]driven.Inserted, error) {

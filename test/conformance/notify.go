@@ -2,8 +2,9 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"github.com/rowlock/rowlock/domain"
 )
 
 func notifyCases() []testCase {
@@ -38,7 +39,7 @@ func notifyHears(c *rig) {
 		c.hear(heard, name)
 	}
 	cancel()
-	<-ended
+	c.listeningEnds(ended)
 }
 
 func (c *rig) hear(heard <-chan string, want string) {
@@ -65,9 +66,14 @@ func notifyEnds(c *rig) {
 	ctx, cancel := context.WithCancel(c.Context())
 	_, ended := c.listen(ctx)
 	cancel()
+	c.listeningEnds(ended)
+}
+
+func (c *rig) listeningEnds(ended <-chan error) {
+	c.Helper()
 	select {
 	case err := <-ended:
-		if err != nil && !errors.Is(err, context.Canceled) {
+		if err != nil && domain.CodeOf(err) != domain.Canceled {
 			c.Fatalf("listening ended with %v", err)
 		}
 	case <-time.After(patience):

@@ -154,10 +154,10 @@ func settleForget(c *rig) {
 func settleResets(c *rig) {
 	quick := sweep()
 	quick.Stalls.Base = time.Millisecond
-	j := c.stalled()
+	c.stalled()
 	c.recover(quick)
 	c.settled(snoozed(c.claimDueSoon(), time.Millisecond))
-	j = c.claimDueSoon()
+	j := c.claimDueSoon()
 	equal(c, "stalls after a snooze", j.Job.Stalls, 1)
 	c.settled(released(j))
 	j = c.claimOne()
