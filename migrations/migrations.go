@@ -1,8 +1,3 @@
-// Package migrations holds the steps of every database's schema as files: the
-// same numbers in each, NNNN_name.up.sql and NNNN_name.down.sql.
-//
-// It imports nothing of Rowlock's and must not know who applies a step. How a
-// file is cut into statements is written in adapters/driven/bunstore/steps.go.
 package migrations
 
 import (
