@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
+	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/faults"
@@ -25,9 +26,9 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true}.open)
 }
 
-// TestConformanceInRealTime has the database's own clock.
-func TestConformanceInRealTime(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t)}.open)
+// TestLifecycle is the real services over the store.
+func TestLifecycle(t *testing.T) {
+	conformance.RunLifecycle(t, suite{dsn: servers.Postgres(t), clock: true}.open, system.Clock(), system.IDs())
 }
 
 // TestConformanceHostPool is the store on a pool of the host's with one

@@ -8,6 +8,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
+	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/faults"
@@ -15,6 +16,11 @@ import (
 
 // TestConformance is the store on a file of its own.
 func TestConformance(t *testing.T) { conformance.Run(t, ownFile) }
+
+// TestLifecycle is the real services over the store.
+func TestLifecycle(t *testing.T) {
+	conformance.RunLifecycle(t, ownFile, system.Clock(), system.IDs())
+}
 
 // TestConformanceInRealTime has the database's own clock.
 func TestConformanceInRealTime(t *testing.T) {
