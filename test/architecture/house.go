@@ -23,7 +23,7 @@ func TheHouse() House {
 			{From: []string{"domain", "ports/..."}, Never: []string{"database/sql/...", "net/...", "os/exec", "log/...", "testing/..."}},
 			{From: []string{"application/..."}, Never: []string{"database/sql/...", "net/...", "os/exec", "./adapters/...", "./bootstrap/...", "testing/..."}},
 			// No driver does without database/sql; the driver package below it comes with google/uuid.
-			{From: []string{"bootstrap/rowlockfx"}, Never: []string{"database/sql", "./adapters/driven/memstore/...", "./adapters/driven/bunstore/...", "./migrations/...", "testing/..."}},
+			{From: []string{"bootstrap/rowlockfx"}, Never: []string{"database/sql", "./adapters/driven/memstore/...", "./adapters/driven/bunstore/...", "./adapters/driven/mongostore/...", "./migrations/...", "testing/..."}},
 			{From: []string{"adapters/...", "bootstrap/..."}, Never: []string{"testing/...", "./test/..."}},
 		},
 		Rules: Rules(),
@@ -66,12 +66,16 @@ func inner() []Layer {
 
 func adapters() []Layer {
 	store := []string{"domain", "ports/driven"}
+	dialect := append([]string{"adapters/driven/bunstore", "migrations"}, store...)
 	return []Layer{
 		{Dir: "adapters/driving/cli", Ours: []string{"domain", "ports/driving"}, Third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jedib0t/go-pretty/v6"}, NoStd: []string{"database/sql", "net"}},
 		{Dir: "adapters/driven/memstore", Ours: store, NoStd: []string{"database/sql", "net", "os"}},
 		{Dir: "adapters/driven/bunstore", Ours: store, Third: []string{"github.com/uptrace/bun"}},
-		{Dir: "adapters/driven/bunstore/sqlitestore", Ours: append([]string{"adapters/driven/bunstore", "migrations"}, store...), Third: []string{"github.com/uptrace/bun", "modernc.org/sqlite"}},
-		{Dir: "adapters/driven/bunstore/pgstore", Ours: append([]string{"adapters/driven/bunstore", "migrations"}, store...), Third: []string{"github.com/uptrace/bun", "github.com/jackc/pgx/v5"}},
+		{Dir: "adapters/driven/bunstore/sqlitestore", Ours: dialect, Third: []string{"github.com/uptrace/bun", "modernc.org/sqlite"}},
+		{Dir: "adapters/driven/bunstore/pgstore", Ours: dialect, Third: []string{"github.com/uptrace/bun", "github.com/jackc/pgx/v5"}},
+		{Dir: "adapters/driven/bunstore/mysqlstore", Ours: dialect, Third: []string{"github.com/uptrace/bun", "github.com/go-sql-driver/mysql"}},
+		{Dir: "adapters/driven/bunstore/mssqlstore", Ours: dialect, Third: []string{"github.com/uptrace/bun", "github.com/microsoft/go-mssqldb"}},
+		{Dir: "adapters/driven/mongostore", Ours: append([]string{"migrations"}, store...), Third: []string{"go.mongodb.org/mongo-driver/v2"}},
 		{Dir: "adapters/driven/system", Ours: store, Third: []string{"github.com/google/uuid"}},
 		{Dir: "adapters/driven/zaplog", Ours: store, Third: []string{"go.uber.org/zap"}},
 		{Dir: "adapters/driven/retrystore", Ours: store},
@@ -90,7 +94,7 @@ func outer() []Layer {
 		{Dir: "bootstrap/cmd/rowlock", Ours: append([]string{"bootstrap/rowlock", "bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
 		{Dir: "test/conformance", Ours: append([]string{"test/faults"}, suite...)},
 		{Dir: "test/faults", Ours: suite, Third: []string{"modernc.org/sqlite"}},
-		{Dir: "test/servers", Third: []string{"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "github.com/microsoft/go-mssqldb"}},
+		{Dir: "test/servers", Third: []string{"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "github.com/microsoft/go-mssqldb", "go.mongodb.org/mongo-driver/v2"}},
 		{Dir: "test/bench", Ours: suite},
 		{Dir: "test/architecture"},
 		{Dir: "test/examples/...", Ours: append([]string{"bootstrap/...", "test/conformance"}, inward...), Third: []string{"go.uber.org/fx"}},
