@@ -32,10 +32,10 @@ func required(t testing.TB) []string {
 		switch name {
 		case "":
 			continue
-		case "postgres", "pgbouncer", "mysql", "mariadb", "mssql":
+		case "postgres", "pgbouncer", "mysql", "mariadb", "mssql", "mongo":
 			names = append(names, name)
 		default:
-			t.Fatalf("ROWLOCK_REQUIRE names %q; there are postgres, pgbouncer, mysql, mariadb, mssql", name)
+			t.Fatalf("ROWLOCK_REQUIRE names %q; there are postgres, pgbouncer, mysql, mariadb, mssql, mongo", name)
 		}
 	}
 	return names

@@ -3,7 +3,7 @@
 export LC_ALL=C TZ=UTC
 unset APT_CONFIG
 
-ALL=(postgres mysql mariadb pgbouncer)
+ALL=(postgres mysql mariadb mongo pgbouncer)
 RUN_UID=$(id -u)
 CACHE=${ROWLOCK_SERVERS_CACHE:-$HOME/.cache/rowlock-servers}
 if [ "$RUN_UID" = 0 ]; then # servers refuse to run as root

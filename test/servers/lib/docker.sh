@@ -21,6 +21,10 @@ start_container() { # NAME
 			--max-connections=250 --max-allowed-packet=64M --innodb-flush-log-at-trx-commit=0
 		ready "$1" "root@tcp(127.0.0.1:$PORT)/rowlock?parseTime=true" "$image"
 		;;
+	mongo)
+		container mongo 27017 mongo:7
+		ready mongo "mongodb://127.0.0.1:$PORT/" mongo:7
+		;;
 	*) die "$1: not offered with Docker; give $(variable "$1")" ;;
 	esac
 }

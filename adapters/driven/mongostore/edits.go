@@ -1,0 +1,215 @@
+package mongostore
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// The guards of the edits, on the state.
+var (
+	notRunning = bson.D{{Key: "$ne", Value: domain.Running}}
+	pending    = bson.D{{Key: "$lte", Value: domain.Blocked}}
+)
+
+// change runs an edit.
+func (s *store) change(ctx context.Context, e *edit, build func(now int64)) (out []domain.Edited, err error) {
+	if len(e.req.IDs) == 0 {
+		return nil, nil
+	}
+	e.store = s
+	err = s.do(ctx, e.op, func(ctx context.Context, now int64) error {
+		build(now)
+		out, err = e.run(ctx)
+		return err
+	})
+	return out, err
+}
+
+// wait makes a document due as asked.
+func (c *change) wait(due domain.Due, now int64) {
+	state, runAt, wakeAt := waiting(due, now)
+	c.put("state", state)
+	c.put("run_at", runAt)
+	c.put("due_at", runAt)
+	c.put("wake_at", wakeAt)
+}
+
+// Retry takes the unique key again where the document had one. Of two of one
+// call with one key the first gets it.
+func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	e := &edit{op: "retry", req: req}
+	var taken map[string]key
+	e.prepare = func(ctx context.Context, rows []*row) error {
+		taken = map[string]key{}
+		var locks []string
+		for _, r := range rows {
+			if lock := r.lock(); lock != "" {
+				locks = append(locks, lock)
+			}
+		}
+		for _, part := range chunks(locks, small) {
+			if err := s.locks(ctx, part, taken); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e.judge = func(r *row) (bool, error) {
+		lock := r.lock()
+		holder, held := taken[lock]
+		switch {
+		case !domain.CanMove(domain.ActRetry, r.State, domain.Ready):
+			return false, refused(e.op, r)
+		case r.ForgetArgs == forgotten:
+			return false, clash(e.op, r, "its args were forgotten: enqueue it again")
+		case lock != "" && held && holder != r.ID:
+			return false, clash(e.op, r, "its unique key is held by job "+domain.JobID(holder).String())
+		}
+		taken[lock] = r.ID
+		return false, nil
+	}
+	return s.change(ctx, e, func(now int64) {
+		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
+			return e.guarded(ctx, rows, retries(rows, req.Due, now), notRunning)
+		}
+	})
+}
+
+// lock is the document's unique key scoped by its tenant, "" for none.
+func (r *row) lock() string {
+	if r.UniqueKey == "" {
+		return ""
+	}
+	return domain.UniqueLock(r.Tenant, r.UniqueKey)
+}
+
+// retries writes those without a key together and each of the others by itself.
+func retries(rows []*row, due domain.Due, now int64) []group {
+	revived := func(lock string) *change {
+		c := &change{}
+		c.wait(due, now)
+		c.drop("attempts", "stalls", "finished_at", "result")
+		if lock != "" {
+			c.put("unique_lock", lock)
+		}
+		return c
+	}
+	plain := group{change: revived("")}
+	var groups []group
+	for _, r := range rows {
+		if lock := r.lock(); lock != "" {
+			groups = append(groups, group{revived(lock), []key{r.ID}})
+		} else {
+			plain.ids = append(plain.ids, r.ID)
+		}
+	}
+	return append(groups, plain)
+}
+
+// Reschedule moves waiting documents.
+func (s *store) Reschedule(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	e := &edit{op: "reschedule", req: req}
+	e.judge = func(r *row) (bool, error) {
+		if !domain.CanMove(domain.ActReschedule, r.State, domain.Scheduled) {
+			return false, refused(e.op, r)
+		}
+		return false, nil
+	}
+	return s.change(ctx, e, func(now int64) {
+		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
+			moved := &change{}
+			moved.wait(req.Due, now)
+			return e.guarded(ctx, rows, []group{{moved, pointerIDs(rows)}}, pending)
+		}
+	})
+}
+
+// Cancel keeps each document as long as it asks for itself, else as the request says.
+func (s *store) Cancel(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	e := &edit{op: "cancel", req: req}
+	e.judge = func(r *row) (bool, error) {
+		switch {
+		case r.State == domain.Cancelled:
+			return true, nil
+		case domain.CanMove(domain.ActCancel, r.State, domain.Cancelled):
+			return false, nil
+		}
+		return false, refused(e.op, r)
+	}
+	return s.change(ctx, e, func(now int64) {
+		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
+			return e.guarded(ctx, rows, cancels(rows, req.Keep, now), pending)
+		}
+	})
+}
+
+// cancels groups documents by how long they stay.
+func cancels(rows []*row, def time.Duration, now int64) (groups []group) {
+	at := map[int64]int{}
+	for _, r := range rows {
+		until := expiry(now, r.keep(domain.Cancelled, domain.Retention{Cancelled: def}))
+		i, there := at[until]
+		if !there {
+			i = len(groups)
+			at[until] = i
+			c := &change{}
+			c.put("state", domain.Cancelled)
+			c.end(now, until)
+			groups = append(groups, group{change: c})
+		}
+		groups[i].ids = append(groups[i].ids, r.ID)
+	}
+	return groups
+}
+
+// Delete removes documents. One that somebody else removed since the look is gone as asked.
+func (s *store) Delete(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+	e := &edit{op: "delete", req: req}
+	e.judge = func(r *row) (bool, error) {
+		if r.State == domain.Running {
+			return false, refused(e.op, r)
+		}
+		return false, nil
+	}
+	return s.change(ctx, e, func(int64) {
+		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) { return s.remove(ctx, pointerIDs(rows)) }
+	})
+}
+
+// remove deletes documents that do not run and gives those that are gone.
+func (s *store) remove(ctx context.Context, ids []key) (map[key]bool, error) {
+	gone := make(map[key]bool, len(ids))
+	for _, part := range chunks(ids, small) {
+		for _, id := range part {
+			gone[id] = true
+		}
+		res, err := s.jobs.DeleteMany(ctx, bson.D{among(part), {Key: "state", Value: notRunning}})
+		if err != nil {
+			return nil, err
+		}
+		if res.DeletedCount == int64(len(part)) {
+			continue
+		}
+		left, err := readAll(ctx, s.jobs, bson.D{among(part)}, onlyIDs())
+		if err != nil {
+			return nil, err
+		}
+		for i := range left {
+			delete(gone, left[i].ID)
+		}
+	}
+	return gone, nil
+}
+
+func pointerIDs(rows []*row) []key {
+	ids := make([]key, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	return ids
+}

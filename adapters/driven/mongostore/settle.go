@@ -1,0 +1,116 @@
+package mongostore
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Settle writes each outcome by one guarded update, which is the decision: the
+// document leaves its token and, when it ends, its unique key in that very
+// write. Nothing follows from it that a crash could leave undone.
+func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
+	err = s.do(ctx, "settle", func(ctx context.Context, now int64) error {
+		var writes []mongo.WriteModel
+		var sent []*driven.Outcome
+		for i := range outcomes {
+			o := &outcomes[i]
+			if o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To) {
+				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
+				continue
+			}
+			sent = append(sent, o)
+			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(held(o.Ticket)).SetUpdate(outcome(o, now)))
+		}
+		t, err := s.bulk(ctx, writes)
+		if err != nil || t.matched == int64(len(writes)) {
+			return err
+		}
+		dropped, err := s.unsettled(ctx, sent)
+		if err == nil && len(dropped) > 0 && t.contended != nil {
+			return t.contended // the call is made again; what took is known by its token
+		}
+		answer.Dropped = append(answer.Dropped, dropped...)
+		return err
+	})
+	return answer, err
+}
+
+// held chooses the document that the ticket holds.
+func held(t domain.Ticket) bson.D {
+	return bson.D{{Key: "_id", Value: key(t.ID)}, {Key: "token", Value: key(t.Token)}, {Key: "state", Value: domain.Running}}
+}
+
+// outcome is the update that an outcome asks for.
+func outcome(o *driven.Outcome, now int64) bson.D {
+	var ch change
+	ch.put("state", o.To)
+	ch.put("settled", key(o.Ticket.Token))
+	ch.put("ran", o.Ran.Microseconds())
+	ch.text("history", string(o.History))
+	ch.drop("token", "stuck")
+	if o.Counts {
+		ch.add("attempts")
+		ch.drop("stalls")
+	}
+	if o.Snoozed {
+		ch.add("snoozes")
+	}
+	if o.To == domain.Done {
+		ch.drop("error")
+		ch.text("result", string(o.Result))
+	} else {
+		ch.text("error", o.Error)
+	}
+	if o.To == domain.Done && o.ForgetArgs {
+		ch.put("args", "")
+		ch.put("forget_args", forgotten)
+	}
+	switch {
+	case o.To.Terminal():
+		ch.end(now, expiry(now, o.Keep))
+	case o.To == domain.Scheduled:
+		ch.put("run_at", now+ms(o.After))
+		ch.put("wake_at", now+ms(o.After))
+	default:
+		ch.put("wake_at", int64(0))
+	}
+	return ch.update()
+}
+
+// end makes a document terminal: its unique key frees here.
+func (c *change) end(now, until int64) {
+	c.put("finished_at", now)
+	c.put("wake_at", until)
+	c.drop("unique_lock")
+}
+
+// unsettled gives those whose outcome is not in their document: one that says it
+// was settled by our token was, by an earlier try of this call.
+func (s *store) unsettled(ctx context.Context, sent []*driven.Outcome) (dropped []domain.JobID, err error) {
+	settled := make(map[key]key, len(sent))
+	for _, part := range chunks(sent, small) {
+		ids := make([]key, len(part))
+		for i, o := range part {
+			ids[i] = key(o.Ticket.ID)
+		}
+		rows, err := readAll(ctx, s.jobs, bson.D{among(ids)}, options.Find().SetBatchSize(writeBound).SetProjection(bson.D{{Key: "settled", Value: 1}}))
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			settled[rows[i].ID] = rows[i].Settled
+		}
+	}
+	for _, o := range sent {
+		if settled[key(o.Ticket.ID)] != key(o.Ticket.Token) {
+			dropped = append(dropped, o.Ticket.ID)
+		}
+	}
+	return dropped, nil
+}
