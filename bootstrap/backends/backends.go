@@ -7,6 +7,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
+	"github.com/rowlock/rowlock/adapters/driven/mongostore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -35,8 +36,8 @@ func schemes() []scheme {
 		{name: "postgresql:", open: openPostgres},
 		{name: "mysql:"},
 		{name: "sqlserver:"},
-		{name: "mongodb:"},
-		{name: "mongodb+srv:"},
+		{name: "mongodb:", open: openMongo("mongodb:")},
+		{name: "mongodb+srv:", open: openMongo("mongodb+srv:")},
 	}
 }
 
@@ -95,4 +96,10 @@ func openSQLite(ctx context.Context, path string, o Options) (driven.Backend, er
 
 func openPostgres(ctx context.Context, rest string, o Options) (driven.Backend, error) {
 	return pgstore.Open(ctx, pgstore.Config{DSN: "postgres:" + rest, TablePrefix: o.TablePrefix})
+}
+
+func openMongo(scheme string) func(context.Context, string, Options) (driven.Backend, error) {
+	return func(ctx context.Context, rest string, o Options) (driven.Backend, error) {
+		return mongostore.Open(ctx, mongostore.Config{URI: scheme + rest, CollectionPrefix: o.TablePrefix})
+	}
 }

@@ -31,18 +31,19 @@ func TestWhatCannotBeOpenedSaysWhatCan(t *testing.T) {
 		code domain.Code
 		hint string
 	}{
-		"postgres://app:geheim@127.0.0.1:1/app":   {domain.Unavailable, "reached"},
-		"postgresql://app:geheim@127.0.0.1:1/app": {domain.Unavailable, "reached"},
-		"postgres://app:geheim@127.0.0.1:x/app":   {domain.Invalid, "DSN"},
-		"mysql://app:geheim@db/app":               {domain.Unsupported, works},
-		"sqlserver://app:geheim@db":               {domain.Unsupported, works},
-		"mongodb://app:geheim@db":                 {domain.Unsupported, works},
-		"mongodb+srv://app:geheim@db/app":         {domain.Unsupported, works},
-		"redis://:geheim@db":                      {domain.Invalid, works},
-		"geheim.db":                               {domain.Invalid, works},
-		"":                                        {domain.Invalid, works},
-		"sqlite:":                                 {domain.Invalid, "memory:"},
-		"sqlite::memory:":                         {domain.Invalid, "memory:"},
+		"postgres://app:geheim@127.0.0.1:1/app":                             {domain.Unavailable, "reached"},
+		"postgresql://app:geheim@127.0.0.1:1/app":                           {domain.Unavailable, "reached"},
+		"postgres://app:geheim@127.0.0.1:x/app":                             {domain.Invalid, "DSN"},
+		"mysql://app:geheim@db/app":                                         {domain.Unsupported, works},
+		"sqlserver://app:geheim@db":                                         {domain.Unsupported, works},
+		"mongodb://app:geheim@127.0.0.1:1/app?serverSelectionTimeoutMS=200": {domain.Unavailable, "reached"},
+		"mongodb://app:geheim@":                                             {domain.Invalid, "URI"},
+		"mongodb+srv://app:geheim@a.b:1":                                    {domain.Invalid, "URI"},
+		"redis://:geheim@db":                                                {domain.Invalid, works},
+		"geheim.db":                                                         {domain.Invalid, works},
+		"":                                                                  {domain.Invalid, works},
+		"sqlite:":                                                           {domain.Invalid, "memory:"},
+		"sqlite::memory:":                                                   {domain.Invalid, "memory:"},
 	}
 	for dsn, want := range cases {
 		t.Run(dsn, func(t *testing.T) {

@@ -72,11 +72,8 @@ const (
 
 // codeOf judges by types, codes and labels alone, never by a text.
 func codeOf(err error) (domain.Code, string) {
-	switch {
-	case errors.Is(err, errClosed), errors.Is(err, mongo.ErrClientDisconnected):
+	if errors.Is(err, errClosed) || errors.Is(err, mongo.ErrClientDisconnected) {
 		return domain.Unavailable, "the store is closed"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return domain.Canceled, "the context ended"
 	}
 	for _, code := range mongo.ErrorCodes(err) {
 		if v, known := verdicts[code]; known {
@@ -92,13 +89,14 @@ func codeOf(err error) (domain.Code, string) {
 	return domain.Internal, ""
 }
 
-// broken says that no answer came: whether a write took is unknown.
+// broken says that no answer came: whether a write took is unknown. The driver
+// gives up by contexts of its own; the caller's is looked at in fault.
 func broken(err error) bool {
 	var selection topology.ServerSelectionError
 	var connection topology.ConnectionError
 	var queue topology.WaitQueueTimeoutError
 	var network net.Error
-	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || labelled(err, "RetryableWriteError") ||
+	return errors.Is(err, context.Canceled) || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || labelled(err, "RetryableWriteError") ||
 		errors.As(err, &selection) || errors.As(err, &connection) || errors.As(err, &queue) || errors.As(err, &network)
 }
 

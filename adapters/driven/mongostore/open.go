@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -48,8 +49,8 @@ var _ driven.Store = (*store)(nil)
 func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	const op = "open MongoDB"
 	parsed, err := connstring.ParseAndValidate(cfg.URI)
-	if err != nil { // its text holds the URI, hence the password
-		return driven.Backend{}, &domain.Fault{Code: domain.Invalid, Op: op, Hint: "the URI cannot be read: give mongodb://user:password@host:port/database"}
+	if err != nil {
+		return driven.Backend{}, unread(op, err)
 	}
 	if cfg.Database == "" {
 		cfg.Database = parsed.Database
@@ -77,6 +78,15 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 		return fault(context.WithoutCancel(ctx), "close", err)
 	}
 	return b, nil
+}
+
+// unread says why a URI cannot be used. The cause is left out: it may hold the password.
+func unread(op string, err error) error {
+	var dns *net.DNSError // of mongodb+srv
+	if errors.As(err, &dns) {
+		return &domain.Fault{Code: domain.Unavailable, Op: op, Hint: "the name in the URI cannot be resolved to servers", Err: dns}
+	}
+	return &domain.Fault{Code: domain.Invalid, Op: op, Hint: "the URI cannot be read: give mongodb://user:password@host:port/database"}
 }
 
 // FromClient is a store on a client of the host's, which stays the host's to

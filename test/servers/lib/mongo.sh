@@ -8,10 +8,11 @@ FERRETDB=v2.7.0
 start_mongo() {
 	local port program=$CACHE/ferretdb-$FERRETDB/ferretdb
 	locked ferretdb build_ferretdb
-	start_documentdb
+	start_documentdb # sets PORT
 	port=$(free_port)
 	mkdir -p "$DIR/mongo"
 	own "$DIR/mongo"
+	# shellcheck disable=SC2153 # PORT is start_documentdb's
 	launch mongo "${AS[@]}" DO_NOT_TRACK=1 "$program" "--listen-addr=127.0.0.1:$port" \
 		"--postgresql-url=postgres://postgres@127.0.0.1:$PORT/postgres" --no-auth --debug-addr=- \
 		--telemetry=disable "--state-dir=$DIR/mongo" --log-level=error
