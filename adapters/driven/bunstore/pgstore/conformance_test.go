@@ -47,7 +47,8 @@ type suite struct {
 	mode   pgx.QueryExecMode // of the host's pool; exec where none is given
 	faults bool              // with faults below that pool
 
-	wrapped bool // with a driver around pgx, as tracing libraries have
+	shared  *sql.DB // that pool, one for all cases
+	wrapped bool    // with a driver around pgx, as tracing libraries have
 }
 
 // schemas counts the schemas of all tests, so that each case has its own.
@@ -68,7 +69,7 @@ func (s suite) open(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
 	cfg := s.config(clock)
 	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.db(t, nil)) },
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.host(t)) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			cfg := s.config(clock)
@@ -79,9 +80,6 @@ func (s suite) open(t testing.TB) conformance.Harness {
 	if s.faults {
 		plan = faults.NewPlan()
 		h.Faults = plan
-	}
-	if s.wrapped {
-		plan = faults.NewPlan()
 	}
 	if s.clock {
 		h.Advance = clock.Advance
@@ -96,9 +94,12 @@ func (s suite) backend(t testing.TB, cfg pgstore.Config, plan *faults.Plan) driv
 	t.Helper()
 	var b driven.Backend
 	var err error
-	if s.pool > 0 {
+	switch {
+	case s.shared != nil:
+		b, err = pgstore.FromDB(s.shared, cfg)
+	case s.pool > 0:
 		b, err = pgstore.FromDB(s.db(t, plan), cfg)
-	} else {
+	default:
 		b, err = pgstore.Open(t.Context(), cfg)
 	}
 	if err != nil {
@@ -110,6 +111,24 @@ func (s suite) backend(t testing.TB, cfg pgstore.Config, plan *faults.Plan) driv
 		}
 	})
 	return b
+}
+
+// sharing has one pool for all cases, so that they need not connect anew.
+func (s suite) sharing(t testing.TB) suite {
+	var plan *faults.Plan
+	if s.wrapped {
+		plan = faults.NewPlan()
+	}
+	s.shared = s.db(t, plan)
+	return s
+}
+
+// host is where the host's transactions are made.
+func (s suite) host(t testing.TB) *sql.DB {
+	if s.shared != nil {
+		return s.shared
+	}
+	return s.db(t, nil)
 }
 
 // db is a pool of the host's own.

@@ -49,18 +49,18 @@ func TestConformanceSerializable(t *testing.T) {
 func TestConformanceSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
-	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 4, mode: pgx.QueryExecModeSimpleProtocol}.open, but("concurrency")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).open, but("concurrency")...)
 }
 
 // TestConformanceCachedStatements has a host's pool as pgx makes it by default.
 func TestConformanceCachedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 4, mode: pgx.QueryExecModeCacheStatement}.open, but("concurrency", "identity", "payload")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).open, but("concurrency", "identity", "payload")...)
 }
 
 // TestConformancePreparedStatements has one that the store cannot look into, so
 // that its statements are prepared and kept.
 func TestConformancePreparedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 2, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.open, but("concurrency")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).open, but("concurrency")...)
 }
 
 // TestConformancePgBouncer has a pooler in transaction mode in between.
