@@ -12,5 +12,8 @@
 //	plan.Reset()
 //	plan.At(n, faults.After, faults.Cut())
 //
+// Dialer puts a plan between a MongoDB driver and the network, where each command
+// is one step.
+//
 // It may import the standard library only, and must not know any adapter.
 package faults

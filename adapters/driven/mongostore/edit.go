@@ -2,6 +2,7 @@ package mongostore
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -104,7 +105,7 @@ func (e *edit) pass(ctx context.Context, rows []*row) (again []key, err error) {
 	}
 	var fit []*row
 	for _, r := range rows {
-		done, refusal := e.judge(r)
+		done, refusal := e.meant(r)
 		if e.answers[r.ID] = refusal; refusal == nil && !done {
 			fit = append(fit, r)
 		}
@@ -124,6 +125,23 @@ func (e *edit) pass(ctx context.Context, rows []*row) (again []key, err error) {
 	return again, nil
 }
 
+// meant refuses a document that left the states that the caller saw.
+func (e *edit) meant(r *row) (done bool, refusal error) {
+	if len(e.req.States) > 0 && !slices.Contains(e.req.States, r.State) {
+		return false, refused(e.op, r)
+	}
+	return e.judge(r)
+}
+
+// guard chooses documents that are still as they were judged.
+func (e *edit) guard(ids []key, states bson.D) bson.D {
+	filter := bson.D{among(ids), {Key: "state", Value: states}}
+	if len(e.req.States) > 0 {
+		filter = bson.D{among(ids), {Key: "$and", Value: bson.A{bson.D{{Key: "state", Value: states}}, bson.D{oneOf(e.req.States)}}}}
+	}
+	return filter
+}
+
 // guarded writes one change to documents of the given states, marked, and gives those it changed.
 func (e *edit) guarded(ctx context.Context, rows []*row, groups []group, states bson.D) (map[key]bool, error) {
 	mark := newMark()
@@ -132,7 +150,7 @@ func (e *edit) guarded(ctx context.Context, rows []*row, groups []group, states 
 		g.change.put("mark", mark)
 		g.change.drop("blocked_on")
 		for _, part := range chunks(g.ids, small) {
-			filter := bson.D{among(part), {Key: "state", Value: states}, {Key: "forget_args", Value: bson.D{{Key: "$ne", Value: forgotten}}}}
+			filter := append(e.guard(part, states), bson.E{Key: "forget_args", Value: bson.D{{Key: "$ne", Value: forgotten}}})
 			if len(part) == 1 { // an update of one can be repeated by the driver
 				writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(g.change.update()))
 			} else {

@@ -177,25 +177,25 @@ func (s *store) Delete(ctx context.Context, req driven.EditRequest) ([]domain.Ed
 		return false, nil
 	}
 	return s.change(ctx, e, func(int64) {
-		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) { return s.remove(ctx, pointerIDs(rows)) }
+		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) { return e.remove(ctx, pointerIDs(rows)) }
 	})
 }
 
-// remove deletes documents that do not run and gives those that are gone.
-func (s *store) remove(ctx context.Context, ids []key) (map[key]bool, error) {
+// remove deletes documents that are still as they were judged and gives those that are gone.
+func (e *edit) remove(ctx context.Context, ids []key) (map[key]bool, error) {
 	gone := make(map[key]bool, len(ids))
 	for _, part := range chunks(ids, small) {
 		for _, id := range part {
 			gone[id] = true
 		}
-		res, err := s.jobs.DeleteMany(ctx, bson.D{among(part), {Key: "state", Value: notRunning}})
+		res, err := e.store.jobs.DeleteMany(ctx, e.guard(part, notRunning))
 		if err != nil {
 			return nil, err
 		}
 		if res.DeletedCount == int64(len(part)) {
 			continue
 		}
-		left, err := readAll(ctx, s.jobs, bson.D{among(part)}, onlyIDs())
+		left, err := readAll(ctx, e.store.jobs, bson.D{among(part)}, onlyIDs())
 		if err != nil {
 			return nil, err
 		}

@@ -89,11 +89,7 @@ func chosen(f domain.Filter) bson.D {
 			filter = append(filter, bson.E{Key: name, Value: value})
 		}
 	}
-	states := make(bson.A, len(f.States)) // a list of numbers of one byte would be written as binary
-	for i, state := range f.States {
-		states[i] = state
-	}
-	add(len(states) > 0, "state", bson.D{{Key: "$in", Value: states}})
+	add(len(f.States) > 0, "state", oneOf(f.States).Value)
 	add(f.Queue != "", "queue", f.Queue)
 	add(f.Kind != "", "kind", f.Kind)
 	add(f.Tenant != "", "tenant", f.Tenant)
@@ -109,4 +105,13 @@ func chosen(f domain.Filter) bson.D {
 	}
 	add(len(made) > 0, "created_at", made)
 	return filter
+}
+
+// oneOf chooses documents of some states.
+func oneOf(states []domain.State) bson.E {
+	list := make(bson.A, len(states)) // a list of numbers of one byte would be written as binary
+	for i, state := range states {
+		list[i] = state
+	}
+	return bson.E{Key: "state", Value: bson.D{{Key: "$in", Value: list}}}
 }
