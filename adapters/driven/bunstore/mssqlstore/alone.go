@@ -74,11 +74,16 @@ func able(ctx context.Context, c bunstore.Conn) error {
 	if err := bunstore.One(ctx, c, bunstore.Stmt{Text: ableText}, nil, &page, &level); err != nil {
 		return err
 	}
+	hint := ""
 	switch {
 	case page != utf8Page:
-		return &domain.Fault{Code: domain.Unsupported, Op: "open sqlserver", Hint: "it knows no UTF-8: SQL Server 2019 or later is needed, or Azure SQL Database"}
+		hint = tooOld
 	case level < minLevel:
-		return &domain.Fault{Code: domain.Unsupported, Op: "open sqlserver", Hint: "the database's compatibility level is below 130: ALTER DATABASE .. SET COMPATIBILITY_LEVEL = 150"}
+		hint = "the database's compatibility level is below 130: ALTER DATABASE .. SET COMPATIBILITY_LEVEL = 150"
+	default:
+		return nil
 	}
-	return nil
+	return &domain.Fault{Code: domain.Unsupported, Op: "open sqlserver", Hint: hint}
 }
+
+const tooOld = "the server knows no UTF-8 collation: SQL Server 2019 or later is needed, or Azure SQL Database"

@@ -3,8 +3,10 @@ package mssqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
@@ -14,9 +16,13 @@ import (
 // engine is bunstore's way to the server: a pool whose connections bind values
 // as this store's texts want them.
 type engine struct {
-	pool bunstore.Pool
-	cfg  Config
+	pool   bunstore.Pool
+	cfg    Config
+	closed atomic.Bool
 }
+
+// errClosed is the answer of a store that is closed.
+var errClosed = errors.New("mssqlstore: the store is closed")
 
 var _ bunstore.Engine = (*engine)(nil)
 
@@ -26,22 +32,28 @@ func newEngine(db *sql.DB, cfg Config, owned bool) *engine {
 
 // Write is one transaction, READ COMMITTED whatever the session's level is.
 func (e *engine) Write(ctx context.Context, w bunstore.Work) error {
-	return e.pool.Write(ctx, binding(w))
+	return e.run(ctx, e.pool.Write, w)
 }
 
 // One leaves each statement to autocommit, which saves two round trips.
-func (e *engine) One(ctx context.Context, w bunstore.Work) error { return e.pool.One(ctx, binding(w)) }
+func (e *engine) One(ctx context.Context, w bunstore.Work) error { return e.run(ctx, e.pool.One, w) }
 
 // Read runs on the pool.
-func (e *engine) Read(ctx context.Context, w bunstore.Work) error {
-	return e.pool.Read(ctx, binding(w))
+func (e *engine) Read(ctx context.Context, w bunstore.Work) error { return e.run(ctx, e.pool.Read, w) }
+
+func (e *engine) run(ctx context.Context, how func(context.Context, bunstore.Work) error, w bunstore.Work) error {
+	if e.closed.Load() {
+		return errClosed
+	}
+	return how(ctx, func(ctx context.Context, c bunstore.Conn) error { return w(ctx, conn{c}) })
 }
 
-// Close closes a pool of our own.
-func (e *engine) Close() error { return e.pool.Close() }
-
-func binding(w bunstore.Work) bunstore.Work {
-	return func(ctx context.Context, c bunstore.Conn) error { return w(ctx, conn{c}) }
+// Close refuses further calls and closes a pool of our own.
+func (e *engine) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	return e.pool.Close()
 }
 
 // conn brings statements into the form that the driver and the server want.

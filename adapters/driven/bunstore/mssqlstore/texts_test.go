@@ -1,8 +1,12 @@
 package mssqlstore
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
@@ -36,7 +40,7 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 }
 
 // TestGolden pins each hot statement. ROWLOCK_UPDATE=1 writes them anew: read them
-// then, for no server here does.
+// then, and run the suite on a server.
 func TestGolden(t *testing.T) {
 	d := testDialect()
 	for name, text := range hotTexts(&d) {
@@ -53,5 +57,106 @@ func TestGolden(t *testing.T) {
 		if got := text + "\n"; got != string(want) {
 			t.Errorf("%s is\n%swant\n%s", name, got, want)
 		}
+	}
+}
+
+// What no hot statement may have.
+func TestTextsAreSound(t *testing.T) {
+	bad := map[string]*regexp.Regexp{
+		"a literal of NVARCHAR, beside which a column of bytes is converted": regexp.MustCompile(`\bN'`),
+		"a state as a parameter, for which no filtered index is used":        regexp.MustCompile(`\bstate\s*(=|<>|<|>|IN)\s*\(?@`),
+		"a TOP without parentheses":                                          regexp.MustCompile(`\bTOP [^(]`),
+		"a form of another database":                                         regexp.MustCompile(`\b(LIMIT|RETURNING|CONFLICT|FOR UPDATE)\b`),
+		"a mark that was not compiled":                                       regexp.MustCompile(`\$\d`),
+		"an id as a GUID, which sorts by its last six bytes":                 regexp.MustCompile(`(?i)uniqueidentifier`),
+		"local time": regexp.MustCompile(`(?i)\b(getdate|sysdatetime|current_timestamp)\b`),
+		"a WITH that follows neither ; nor BEGIN": regexp.MustCompile(`[^;N] WITH t AS`),
+	}
+	d := testDialect()
+	for name, text := range hotTexts(&d) {
+		for what, form := range bad {
+			if found := form.FindString(text); found != "" {
+				t.Errorf("%s has %s: %q", name, what, found)
+			}
+		}
+		if open, closed := strings.Count(text, "("), strings.Count(text, ")"); open != closed {
+			t.Errorf("%s opens %d parentheses and closes %d", name, open, closed)
+		}
+		if n := parameters(text); n > 8 {
+			t.Errorf("%s has %d parameters: rows go into one", name, n)
+		}
+	}
+}
+
+func parameters(text string) int {
+	seen := map[string]bool{}
+	for _, p := range regexp.MustCompile(`@p\d+`).FindAllString(text, -1) {
+		seen[p] = true
+	}
+	return len(seen)
+}
+
+// Every table that is locked row by row, or looked at past locked rows, names the
+// hint that makes this independent of READ_COMMITTED_SNAPSHOT.
+func TestHints(t *testing.T) {
+	form := regexp.MustCompile(`WITH \(([A-Z, ]+)\)`)
+	d := testDialect()
+	texts := hotTexts(&d)
+	for name, text := range texts {
+		for _, found := range form.FindAllStringSubmatch(text, -1) {
+			words := strings.Split(found[1], ", ")
+			if slices.Contains(words, "READPAST") && !slices.Contains(words, "READCOMMITTEDLOCK") {
+				t.Errorf("%s: %s is refused where READ_COMMITTED_SNAPSHOT is on", name, found[0])
+			}
+		}
+	}
+	want := map[string]string{
+		"claim_one":   "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 0 AND j.queue",
+		"claim_kinds": "AS j WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) ON j.id = a.id WHERE j.state = 0",
+		"promote":     "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
+		"expired":     "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 3",
+		"prune":       "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 4",
+		"next":        "AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
+		"settle_any":  "AS o INNER LOOP JOIN [dbo].[rowlock_jobs] AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
+		"insert_full": "AS h WITH (FORCESEEK, READCOMMITTEDLOCK) WHERE h.id = o.id",
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !strings.Contains(texts[name], want[name]) {
+			t.Errorf("%s has no %q", name, want[name])
+		}
+	}
+	for _, name := range []string{"claim_one", "claim_kinds"} {
+		if !strings.Contains(texts[name], " WHERE t.state = 0") {
+			t.Errorf("%s does not ask again whether the row is ready", name)
+		}
+	}
+}
+
+// A name or key is as wide in a row source as its column and one more, so that
+// what is too long is refused and not cut; ids, numbers and texts have their types.
+func TestRowSource(t *testing.T) {
+	got := rows("$2", bunstore.InsertCols)
+	for _, part := range []string{
+		"OPENJSON(CONVERT(NVARCHAR(MAX), $2)) WITH (id VARCHAR(32) '$[0]', queue NVARCHAR(121) '$[1]'",
+		"CONVERT(BINARY(16), t.id, 2) AS id",
+		"CONVERT(VARBINARY(121), CONVERT(VARCHAR(121), t.queue COLLATE Latin1_General_100_BIN2_UTF8)) AS queue",
+		"CONVERT(VARBINARY(401), CONVERT(VARCHAR(401), t.unique_lock COLLATE Latin1_General_100_BIN2_UTF8)) AS unique_lock",
+		"CONVERT(VARBINARY(MAX), CONVERT(VARCHAR(MAX), t.args COLLATE Latin1_General_100_BIN2_UTF8)) AS args",
+		"t.priority AS priority",
+		"t.tags AS tags",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the row source has no %q:\n%s", part, got)
+		}
+	}
+	limits := map[string]int{"queue": domain.MaxQueue, "kind": domain.MaxKind, "tenant": domain.MaxTenant, "unique_key": domain.MaxKey}
+	for column, limit := range limits {
+		if width(column) != limit+1 {
+			t.Errorf("%s is %d bytes wide, want %d", column, width(column), limit+1)
+		}
+	}
+	longest := domain.UniqueLock(strings.Repeat("t", domain.MaxTenant), strings.Repeat("k", domain.MaxKey))
+	if len(longest) >= width("unique_lock") || width("lock") != width("unique_lock") {
+		t.Errorf("a lock may have %d bytes, its column holds %d", len(longest), width("unique_lock")-1)
 	}
 }

@@ -1,0 +1,135 @@
+package mssqlstore
+
+import (
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rowlock/rowlock/adapters/driven/bunstore"
+	"github.com/rowlock/rowlock/migrations"
+)
+
+// printed are all steps as they are run, with a schema that needs its quotes.
+func printed(t *testing.T) string {
+	t.Helper()
+	cfg := Config{Schema: "odd ] schema", TablePrefix: "p_"}
+	text, err := bunstore.New(newDialect(nil, cfg), newEngine(nil, cfg, false), nil).Migrator().Print(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestSchemaText has each statement of a step be a batch of its own, with its
+// marks replaced and its names qualified.
+func TestSchemaText(t *testing.T) {
+	text := printed(t)
+	for what, form := range map[string]string{
+		"a mark":                             `\{(schema|prefix)\}`,
+		"a GO, which no driver understands":  `(?mi)^\s*GO\s*$`,
+		"a table without its schema":         `(?i)\b(TABLE|ON|FROM|VIEW|FUNCTION)\s+\[p_`,
+		"a schema that is not quoted":        `odd \] schema`,
+		"a LOB in an index":                  `(?i)INDEX .*\((args|error|history)`,
+		"a local time":                       `(?i)getdate`,
+		"an id that sorts by its last bytes": `(?i)uniqueidentifier`,
+		"a filter that is not by literals":   `WHERE \w+ (=|<>|>) @`,
+	} {
+		if found := regexp.MustCompile(form).FindString(text); found != "" {
+			t.Errorf("the schema has %s: %q", what, found)
+		}
+	}
+	if open, closed := strings.Count(text, "("), strings.Count(text, ")"); open != closed {
+		t.Errorf("%d parentheses open and %d close", open, closed)
+	}
+	if n, end := len(regexp.MustCompile(`\bBEGIN\b`).FindAllString(text, -1)), len(regexp.MustCompile(`\bEND\b`).FindAllString(text, -1)); end-n != strings.Count(text, "CASE") {
+		t.Errorf("%d BEGIN, %d CASE and %d END", n, strings.Count(text, "CASE"), end)
+	}
+	if !strings.Contains(text, "SET (LOCK_ESCALATION = DISABLE)") {
+		t.Error("one large write could lock the whole table")
+	}
+}
+
+// TestDownUndoesUp has a step's way back drop what it made, and nothing else.
+func TestDownUndoesUp(t *testing.T) {
+	made := regexp.MustCompile(`(?m)^CREATE (TABLE|VIEW|FUNCTION) (\S+)`)
+	gone := regexp.MustCompile(`(?m)^DROP (TABLE|VIEW|FUNCTION) ([^\s;]+);$`)
+	for _, step := range []string{"0001_jobs", "0002_runners"} {
+		up, down := read(t, step+".up.sql"), read(t, step+".down.sql")
+		want := map[string]bool{}
+		for _, m := range made.FindAllStringSubmatch(up, -1) {
+			want[m[1]+" "+m[2]] = true
+		}
+		for _, m := range gone.FindAllStringSubmatch(down, -1) {
+			if !want[m[1]+" "+m[2]] {
+				t.Errorf("%s drops %s, which it did not make", step, m[2])
+			}
+			delete(want, m[1]+" "+m[2])
+		}
+		for left := range want {
+			t.Errorf("%s leaves %s behind", step, left)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := fs.ReadFile(migrations.MSSQL(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestIndexKeysFit has every key within what the server allows, by design and not
+// by the values that happen to come: 900 bytes clustered, 1,700 otherwise.
+func TestIndexKeysFit(t *testing.T) {
+	up := read(t, "0001_jobs.up.sql")
+	widths := columnWidths(up)
+	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX \[\{prefix\}(\w+)\] ON \S+ \(([^)]+)\)`)
+	found := index.FindAllStringSubmatch(up, -1)
+	if len(found) != 8 {
+		t.Fatalf("found %d indexes, want 8", len(found))
+	}
+	for _, m := range found {
+		total := widths["id"] // the clustered key is in every one
+		for _, column := range strings.Split(m[2], ", ") {
+			w, known := widths[column]
+			if !known {
+				t.Errorf("%s: no width of %s", m[1], column)
+			}
+			total += w
+		}
+		if total > 1700 {
+			t.Errorf("the key of %s may have %d bytes", m[1], total)
+		}
+	}
+	if widths["id"] > 900 {
+		t.Error("the clustered key is too wide")
+	}
+}
+
+func columnWidths(up string) map[string]int {
+	widths := map[string]int{}
+	sizes := map[string]int{"TINYINT": 1, "SMALLINT": 2, "INT": 4, "BIGINT": 8}
+	column := regexp.MustCompile(`(?m)^\t(\w+)\s+(TINYINT|SMALLINT|INT|BIGINT|(?:VAR)?BINARY\((\d+)\))\s`)
+	for _, m := range column.FindAllStringSubmatch(up, -1) {
+		widths[m[1]] = sizes[m[2]]
+		if m[3] != "" {
+			widths[m[1]], _ = strconv.Atoi(m[3])
+		}
+	}
+	return widths
+}
+
+// What a row source may hold fits the column that it goes to, one byte more and
+// the column refuses it.
+func TestRowSourceFitsColumns(t *testing.T) {
+	widths := columnWidths(read(t, "0001_jobs.up.sql"))
+	for _, c := range bunstore.InsertCols {
+		if w := width(c.Name); w > 0 && w != widths[c.Name]+1 {
+			t.Errorf("%s is %d bytes in a row source and %d in its column", c.Name, w, widths[c.Name])
+		}
+	}
+}
