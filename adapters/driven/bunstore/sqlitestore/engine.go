@@ -33,7 +33,7 @@ func newEngine(cfg Config) (*engine, error) {
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	return &engine{w: newWriter(&own{db: write}), read: read, owned: []*sql.DB{write, read}}, nil
+	return &engine{w: newWriter(&own{db: write}), read: read, owned: []*sql.DB{read, write}}, nil
 }
 
 func (e *engine) Write(ctx context.Context, w bunstore.Work) error { return e.w.do(ctx, w) }
@@ -47,7 +47,9 @@ func (e *engine) Read(ctx context.Context, w bunstore.Work) error {
 	return w(ctx, e.read)
 }
 
-// Close lets the transaction under way end, refuses who waits, and closes what Open opened.
+// Close lets the transaction under way end, refuses who waits, and closes what
+// Open opened: the readers first, for the last connection of all is the one that
+// brings the log into the file, and one that may only read cannot.
 func (e *engine) Close() (err error) {
 	e.once.Do(func() {
 		e.w.close()

@@ -70,7 +70,7 @@ func TestPragmasOnEveryConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantSync := map[string]string{"FULL": "2", "NORMAL": "1"}[sync]
-		pragmas(t, e.owned[0], 1, map[string]string{"journal_mode": "wal", "synchronous": wantSync, "busy_timeout": "0", "query_only": "0"})
+		pragmas(t, e.owned[1], 1, map[string]string{"journal_mode": "wal", "synchronous": wantSync, "busy_timeout": "0", "query_only": "0"})
 		pragmas(t, e.read, readers, map[string]string{"journal_mode": "wal", "busy_timeout": "5000", "query_only": "1"})
 		if _, err := e.read.ExecContext(t.Context(), "CREATE TABLE x (x)"); err == nil {
 			t.Error("a reading connection wrote")
@@ -78,6 +78,28 @@ func TestPragmasOnEveryConnection(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// After Close everything is in the one file: who copies it copies all jobs.
+func TestCloseLeavesOneFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "jobs.db")
+	b, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Store.Queues(t.Context(), "", 1); err != nil { // a reader has read
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(found) != 1 || found[0] != path {
+		t.Errorf("what Close left: %v %v", found, err)
 	}
 }
 
