@@ -177,8 +177,9 @@ type Recovery struct {
 }
 
 // Editor is for an operator's changes. Each answers per id, in order; ids not
-// there or of another tenant are NotFound (edit/tenant). One refusal never
-// keeps the rest (edit/partial).
+// there or of another tenant are NotFound (edit/tenant), those in a state that was
+// not asked for are Conflict (edit/states). An id that is named twice has one
+// answer (edit/twice). One refusal never keeps the rest (edit/partial).
 type Editor interface {
 	// Retry makes waiting and terminal jobs due as asked, attempts and stalls 0,
 	// history kept, the unique key retaken (edit/retry). Running: Conflict naming
@@ -198,6 +199,9 @@ type Editor interface {
 type EditRequest struct {
 	IDs    []domain.JobID
 	Tenant string // "" is any
+	// States are those that the caller saw and means: a job that has left them is
+	// refused. None: any.
+	States []domain.State
 	Due    domain.Due
 	Keep   time.Duration // Cancel: until pruned, where the row has no own retention
 }
@@ -211,7 +215,7 @@ type Finder interface {
 	Jobs(context.Context, domain.Filter, domain.Page) ([]domain.Job, error)
 	// Match answers ids alone, newest first, as Jobs does (find/match).
 	Match(context.Context, domain.Filter, domain.Page) ([]domain.JobID, error)
-	// Count counts up to a cap; exact is false where it was reached (find/count).
+	// Count counts up to the limit; exact is false where there are more (find/count).
 	Count(ctx context.Context, f domain.Filter, limit int) (n int, exact bool, err error)
 	// Stats counts each state up to a cap (find/stats).
 	Stats(ctx context.Context, tenant string, limit int) (domain.Stats, error)

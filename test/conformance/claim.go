@@ -154,7 +154,8 @@ func (c *rig) claimSet(n int, sets ...set) []driven.Claimed {
 	return got
 }
 
-// kinds: only the asked queue and kinds; no kind asks for nothing.
+// kinds: only the asked queue and kinds; no kind asks for nothing, and one that
+// is named twice is one.
 func claimKinds(c *rig) {
 	c.add(c.job(), c.job(ofKind("test/other")), c.job(inQueue("other")), c.job(ofKind("test/third")))
 	r := c.request(10)
@@ -174,6 +175,10 @@ func claimKinds(c *rig) {
 		}
 	}
 	equal(c, "what is left", c.count(domain.Filter{States: []domain.State{domain.Ready}}), 2)
+	c.add(c.jobs(5)...)
+	r = c.request(4)
+	r.Kinds = []string{kind, "test/other", kind, kind, "test/other"}
+	equal(c, "jobs claimed for kinds that are named more than once", len(c.ask(r).Jobs), 4)
 }
 
 // foreign: any number of rows that nobody asks for never hide those that are due.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ func editCases() []testCase {
 		{"reschedule", editReschedule},
 		{"partial", editPartial},
 		{"tenant", editTenant},
+		{"states", editStates},
+		{"twice", editTwice},
 		{"nothing", editNothing},
 	}
 }
@@ -235,6 +238,71 @@ func editTenant(c *rig) {
 		c.wantCode(k.what+" of a foreign job", errs[1], domain.NotFound)
 		c.wantCode(k.what+" of a job without tenant", errs[2], domain.NotFound)
 		equal(c, "rows of others", [2]domain.Job{c.get(foreign), c.get(none)}, before)
+	}
+}
+
+// edits are the four edits of one request.
+func (c *rig) edits(r driven.EditRequest) map[string]func() []error {
+	s := c.store
+	answer := func(what string, do func(context.Context, driven.EditRequest) ([]domain.Edited, error)) func() []error {
+		return func() []error {
+			c.Helper()
+			got, err := do(c.Context(), r)
+			return c.edit(what, got, err, r.IDs...)
+		}
+	}
+	return map[string]func() []error{
+		"reschedule": answer("reschedule", s.Reschedule), "retry": answer("retry", s.Retry),
+		"cancel": answer("cancel", s.Cancel), "delete": answer("delete", s.Delete),
+	}
+}
+
+// states: whoever chose a job by its state changes it in that state alone: what
+// left it since the choice is refused by what it is now, and is as it was.
+func editStates(c *rig) {
+	for _, name := range []string{"reschedule", "retry", "cancel", "delete"} {
+		later, dead, gone := c.one(after(long)), c.ended(died), c.ended(done)
+		running := c.running()
+		r := edits(later, dead, gone, running.Job.ID)
+		r.States = []domain.State{domain.Blocked, domain.Running}
+		for i, err := range c.edits(r)[name]() {
+			c.wantCode(name+" of a job in another state", err, domain.Conflict)
+			if state := c.get(r.IDs[i]).State; state != domain.Running && !strings.Contains(err.Error(), state.String()) {
+				c.Fatalf("%s: %v does not say that the job is %v", name, err, state)
+			}
+		}
+		c.inState(later, domain.Scheduled)
+		c.inState(dead, domain.Dead)
+		c.inState(gone, domain.Done)
+		c.settled(done(running))
+
+		meant := domain.Scheduled
+		if name == "retry" || name == "delete" {
+			meant = domain.Dead
+		}
+		r.States = []domain.State{meant, domain.Cancelled}
+		for i, err := range c.edits(r)[name]() {
+			if asked := i == 0 && meant == domain.Scheduled || i == 1 && meant == domain.Dead; asked {
+				c.wantNil(name+" of a job that is as asked", err)
+			} else {
+				c.wantCode(name+" of a job in another state", err, domain.Conflict)
+			}
+		}
+		c.inState(gone, domain.Done)
+		c.delete(r.IDs...)
+	}
+}
+
+// twice: an id that is named twice in one call is changed once and has the same
+// answer in both places.
+func editTwice(c *rig) {
+	for _, name := range []string{"reschedule", "retry", "cancel", "delete"} {
+		job, absent := c.one(after(long)), c.id()
+		errs := c.edits(edits(job, absent, job, absent))[name]()
+		c.wantNil(name+" of an id named twice", errs[0], errs[2])
+		c.wantCode(name+" of an absent id", errs[1], domain.NotFound)
+		c.wantCode(name+" of an absent id named twice", errs[3], domain.NotFound)
+		c.delete(job)
 	}
 }
 

@@ -154,7 +154,7 @@ func findMatch(c *rig) {
 	equal(c, "the rest", got, ids[8:])
 }
 
-// count: up to a cap, and it says when the cap was reached.
+// count: up to a limit, and it says when there are more; as many as the limit are counted exactly.
 func findCount(c *rig) {
 	c.add(c.jobs(30)...)
 	c.add(c.jobs(5, inQueue("other"))...)
@@ -168,6 +168,10 @@ func findCount(c *rig) {
 		{domain.Filter{}, 10, 10, false},
 		{domain.Filter{Queue: "other"}, 10, 5, true},
 		{domain.Filter{Queue: "other"}, 3, 3, false},
+		{domain.Filter{Queue: "other"}, 4, 4, false},
+		{domain.Filter{Queue: "other"}, 5, 5, true},
+		{domain.Filter{Queue: "other"}, 6, 5, true},
+		{domain.Filter{}, 35, 35, true},
 		{domain.Filter{Queue: "no-such-queue"}, 3, 0, true},
 	} {
 		n, exact, err := c.store.Count(c.Context(), k.filter, k.limit)

@@ -75,6 +75,21 @@ func leaseLost(c *rig) {
 	if !got.LeaseUntil.After(got.ClaimedAt.Add(long)) {
 		c.Fatalf("the claim between lost ones was not renewed: lease until %v", got.LeaseUntil)
 	}
+	c.twice(func(stale, held driven.Claimed) []domain.JobID { return c.renew(long, stale, held) })
+	c.twice(func(stale, held driven.Claimed) []domain.JobID { return c.renew(long, held, stale) })
+}
+
+// twice makes a claim that was put back and is held anew, and checks that an act
+// under both tickets in one call refuses the stale one, once.
+func (c *rig) twice(act func(stale, held driven.Claimed) (refused []domain.JobID)) {
+	c.Helper()
+	stale := c.stalled(priority(-2))
+	quick := sweep()
+	quick.Stalls.Base = time.Millisecond
+	c.recover(quick)
+	held := c.claimDueSoon()
+	equal(c, "job claimed anew", held.Job.ID, stale.Job.ID)
+	equal(c, "refused of two tickets of one job", act(stale, held), []domain.JobID{stale.Job.ID})
 }
 
 // same: a renewal that changes no value, twice within one tick, is not lost.

@@ -159,6 +159,15 @@ func claimMutants() []mutant {
 				return b.Store.Claim(ctx, r)
 			}
 		}, []string{"claim/kinds", "claim/foreign"}},
+		{"counts a kind that is named twice double", func(b *broken, _ *Harness) {
+			b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
+				once := len(slices.Compact(slices.Sorted(slices.Values(r.Kinds))))
+				if len(r.Kinds) > 0 {
+					r.N = r.N * once / len(r.Kinds)
+				}
+				return b.Store.Claim(ctx, r)
+			}
+		}, []string{"claim/kinds"}},
 		{"never makes a scheduled job ready", func(b *broken, _ *Harness) {
 			b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
 				got, err := b.Store.Claim(ctx, r)
@@ -274,6 +283,29 @@ func settleMutants() []mutant {
 				return b.Store.Renew(ctx, r)
 			}
 		}, []string{"lease/lost", "model/leases"}},
+		{"knows a ticket by its job alone", func(b *broken, _ *Harness) {
+			several := func(ids []domain.JobID, refused []domain.JobID) []domain.JobID {
+				return slices.DeleteFunc(refused, func(id domain.JobID) bool {
+					return len(slices.DeleteFunc(slices.Clone(ids), func(other domain.JobID) bool { return other != id })) > 1
+				})
+			}
+			b.onRenew = func(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
+				var ids []domain.JobID
+				for _, t := range r.Tickets {
+					ids = append(ids, t.Ticket.ID)
+				}
+				got, err := b.Store.Renew(ctx, r)
+				return driven.Renewed{Lost: several(ids, got.Lost)}, err
+			}
+			b.onSettle = func(ctx context.Context, outcomes []driven.Outcome) (driven.Settled, error) {
+				var ids []domain.JobID
+				for _, o := range outcomes {
+					ids = append(ids, o.Ticket.ID)
+				}
+				got, err := b.Store.Settle(ctx, outcomes)
+				return driven.Settled{Dropped: several(ids, got.Dropped)}, err
+			}
+		}, []string{"lease/lost", "settle/partial"}},
 		{"renews and sweeps without looking", func(b *broken, _ *Harness) {
 			b.onRenew = func(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
 				_, err := b.Store.Renew(ctx, r)
@@ -763,6 +795,28 @@ func editMutants() []mutant {
 				return got, err
 			}
 		}, []string{"edit/clash", "edit/running"}},
+		{"edits jobs of any state", func(b *broken, _ *Harness) {
+			anyState := func(do func(context.Context, driven.EditRequest) ([]domain.Edited, error)) func(context.Context, driven.EditRequest) ([]domain.Edited, error) {
+				return func(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
+					r.States = nil
+					return do(ctx, r)
+				}
+			}
+			b.onRetry, b.onDelete = anyState(b.Store.Retry), anyState(b.Store.Delete)
+			b.onCancel, b.onReschedule = anyState(b.Store.Cancel), anyState(b.Store.Reschedule)
+		}, []string{"edit/states"}},
+		{"answers an id that is named twice anew", func(b *broken, _ *Harness) {
+			b.onDelete = func(ctx context.Context, r driven.EditRequest) (all []domain.Edited, err error) {
+				for _, id := range r.IDs {
+					got, err := b.Store.Delete(ctx, driven.EditRequest{IDs: []domain.JobID{id}, Tenant: r.Tenant, States: r.States})
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, got...)
+				}
+				return all, nil
+			}
+		}, []string{"edit/twice"}},
 		{"retries only what is due at once", func(b *broken, _ *Harness) {
 			b.onRetry = func(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
 				r.Due = domain.Due{}
@@ -837,6 +891,12 @@ func findMutants() []mutant {
 				return b.Store.Stats(ctx, tenant, 1_000_000)
 			}
 		}, []string{"find/count", "find/stats", "find/bounded"}},
+		{"calls a count at its limit inexact", func(b *broken, _ *Harness) {
+			b.onCount = func(ctx context.Context, f domain.Filter, limit int) (int, bool, error) {
+				n, exact, err := b.Store.Count(ctx, f, limit)
+				return n, exact && n < limit, err
+			}
+		}, []string{"find/count"}},
 		{"outlives the context of a look", func(b *broken, _ *Harness) {
 			b.onJobs = func(ctx context.Context, f domain.Filter, p domain.Page) ([]domain.Job, error) {
 				return b.Store.Jobs(context.WithoutCancel(ctx), f, p)

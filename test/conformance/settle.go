@@ -206,6 +206,15 @@ func settlePartial(c *rig) {
 	equal(c, "dropped outcomes", sorted(c.settle(outcomes...)), sorted(stale))
 	equal(c, "done jobs", c.count(domain.Filter{States: []domain.State{domain.Done}}), 50-len(stale))
 	equal(c, "running jobs", c.count(domain.Filter{States: []domain.State{domain.Running}}), len(stale))
+	for _, first := range []bool{true, false} {
+		c.twice(func(stale, held driven.Claimed) []domain.JobID {
+			if first {
+				return c.settle(died(stale), done(held))
+			}
+			return c.settle(done(held), died(stale))
+		})
+	}
+	equal(c, "done jobs", c.count(domain.Filter{States: []domain.State{domain.Done}}), 50-len(stale)+2)
 }
 
 // repeat: an outcome that this very token settled before is a success and

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/ports/driven"
@@ -45,6 +46,7 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 	if r.N <= 0 || len(r.Kinds) == 0 {
 		return driven.Claims{Next: driven.NoNext}, nil
 	}
+	r.Kinds = distinctNames(r.Kinds)
 	if s.d.Hot.Take != nil {
 		err = s.one(ctx, "claim", func(ctx context.Context, c Conn) (err error) {
 			res, err = s.d.Hot.Take(ctx, c, s.now(), r)
@@ -71,6 +73,17 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 		return err
 	})
 	return res, err
+}
+
+// distinctNames is each name once: an arm of a claim that is there twice would
+// count its rows twice.
+func distinctNames(names []string) []string {
+	for i := 1; i < len(names); i++ {
+		if names[i-1] >= names[i] {
+			return slices.Compact(slices.Sorted(slices.Values(names)))
+		}
+	}
+	return names // as a runner gives them
 }
 
 func (s *Store) promote(ctx context.Context, c Conn, now any) (int, error) {

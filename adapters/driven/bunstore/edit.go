@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -64,7 +65,10 @@ func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change) (out 
 		}
 		var fit []*editRow
 		for _, row := range order {
-			if row.err = ch.judge(row); row.err == nil {
+			if row.err = meant(ch.op, row, r.States); row.err == nil {
+				row.err = ch.judge(row)
+			}
+			if row.err == nil {
 				fit = append(fit, row)
 			}
 		}
@@ -134,6 +138,17 @@ func notFound(op string, id domain.JobID) error {
 
 func clash(op string, id domain.JobID, hint string) error {
 	return &domain.Fault{Code: domain.Conflict, Op: op, Subject: id.String(), Hint: hint}
+}
+
+// meant refuses a row that is in none of the states asked for.
+func meant(op string, r *editRow, states []domain.State) error {
+	if len(states) == 0 || slices.Contains(states, r.state) {
+		return nil
+	}
+	if err := running(op, r); err != nil {
+		return err
+	}
+	return clash(op, r.id, "it is "+r.state.String())
 }
 
 // running refuses a row that runs.

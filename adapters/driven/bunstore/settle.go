@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -141,15 +142,21 @@ func (s *Store) settleRows(ctx context.Context, c Conn, batch []driven.Outcome) 
 	return s.exec(ctx, c, s.t.settle, s.now(), OutcomeRows(batch))
 }
 
-// unmatched gives the tickets that a look does not find, in their order.
+// unmatched gives the tickets that a look does not find, in their order. A call
+// may hold two tickets of one job: it is the ticket that is looked for, not the id.
 func (s *Store) unmatched(ctx context.Context, c Conn, look Stmt, tickets []domain.Ticket) ([]domain.JobID, error) {
-	found, err := IDs(ctx, c, look, nil, ticketRows(tickets))
+	found, cell := make(map[domain.Ticket]bool, len(tickets)), newCells(2)
+	err := s.each(ctx, c, look, []any{nil, ticketRows(tickets)}, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		found[domain.Ticket{ID: cell.id(0), Token: cell.id(1)}] = true
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	var missing []domain.JobID
 	for _, t := range tickets {
-		if !found[t.ID] {
+		if !found[t] {
 			missing = append(missing, t.ID)
 		}
 	}

@@ -30,9 +30,9 @@ func newTexts(d *Dialect) texts {
 		promoteSet:  c(promoteSetText(d)),
 		next:        c(NextText(d)),
 		settle:      c(SettleText(d)),
-		settled:     c(ticketsText(d, "j.settled = o.token")),
+		settled:     c(ticketsText(d, "j.settled")),
 		renew:       c(RenewText(d)),
-		held:        c(ticketsText(d, "j.token = o.token")),
+		held:        c(ticketsText(d, "j.token")),
 		expired:     c(ExpiredText(d)),
 		putBack:     c(PutBackText(d)),
 		delete:      c(deleteText(d)),
@@ -46,9 +46,10 @@ func newTexts(d *Dialect) texts {
 // ticketCols are the row source of tickets.
 var ticketCols = []Col{{"id", ColID}, {"token", ColID}}
 
-func ticketsText(d *Dialect, match string) string {
+// ticketsText gives those of the tickets $2 whose token is in that column of their row.
+func ticketsText(d *Dialect, column string) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id", From: d.Table("jobs"), Join: d.Words.Rows("$2", ticketCols),
-		Where: "j.id = o.id AND " + match,
+		Columns: "j.id, " + column, From: d.Table("jobs"), Join: d.Words.Rows("$2", ticketCols),
+		Where: "j.id = o.id AND " + column + " = o.token",
 	})
 }

@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -12,18 +13,27 @@ import (
 // edit answers for each id on its own.
 func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, one func(r *row, now time.Time) error) (answers []domain.Edited, err error) {
 	err = s.do(ctx, op, func(now time.Time) error {
+		given := make(map[domain.JobID]error, len(req.IDs))
 		for _, id := range req.IDs {
-			edited := domain.Edited{ID: id}
-			if r := s.find(id, req.Tenant); r != nil {
-				edited.Err = one(r, now)
-			} else {
-				edited.Err = notFound(op, id)
+			if _, twice := given[id]; !twice {
+				given[id] = s.editOne(op, id, req, now, one)
 			}
-			answers = append(answers, edited)
+			answers = append(answers, domain.Edited{ID: id, Err: given[id]})
 		}
 		return nil
 	})
 	return answers, err
+}
+
+func (s *store) editOne(op string, id domain.JobID, req driven.EditRequest, now time.Time, one func(r *row, now time.Time) error) error {
+	r := s.find(id, req.Tenant)
+	switch {
+	case r == nil:
+		return notFound(op, id)
+	case len(req.States) > 0 && !slices.Contains(req.States, r.State):
+		return refused(op, r)
+	}
+	return one(r, now)
 }
 
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {

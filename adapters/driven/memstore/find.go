@@ -58,13 +58,13 @@ func (s *store) Count(ctx context.Context, f domain.Filter, limit int) (n int, e
 	const op = "count jobs"
 	err = s.do(ctx, op, func(time.Time) error {
 		return scan(ctx, op, s.ids.down(nil), func(r *row) bool {
-			if n < limit && matches(f, &r.Job) {
+			if matches(f, &r.Job) {
 				n++
 			}
-			return n < limit
+			return n <= limit
 		})
 	})
-	return n, err == nil && n < limit, err
+	return min(n, limit), err == nil && n <= limit, err
 }
 
 // scan walks rows until visit says no; it ends with the context.

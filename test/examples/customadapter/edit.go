@@ -3,6 +3,7 @@ package customadapter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -12,19 +13,31 @@ import (
 // edit asks one function about each job and writes what it changed unless it refused.
 func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, change func(*tx, *record) error) (answers []domain.Edited, err error) {
 	err = s.do(ctx, op, func(t *tx) error {
+		given := map[domain.JobID]error{} // an id that is named twice has one answer
 		for _, id := range req.IDs {
-			r, err := t.get(op, id, req.Tenant)
-			if err == nil {
-				err = change(t, &r)
+			if _, twice := given[id]; !twice {
+				given[id] = t.edit(op, id, req, change)
 			}
-			if err == nil {
-				t.put(r)
-			}
-			answers = append(answers, domain.Edited{ID: id, Err: err})
+			answers = append(answers, domain.Edited{ID: id, Err: given[id]})
 		}
 		return nil
 	})
 	return answers, err
+}
+
+func (t *tx) edit(op string, id domain.JobID, req driven.EditRequest, change func(*tx, *record) error) error {
+	r, err := t.get(op, id, req.Tenant)
+	if err != nil {
+		return err
+	}
+	if len(req.States) > 0 && !slices.Contains(req.States, r.State) {
+		return refused(op, &r)
+	}
+	if err := change(t, &r); err != nil {
+		return err
+	}
+	t.put(r)
+	return nil
 }
 
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {

@@ -49,10 +49,10 @@ func (t *tx) page(f domain.Filter, p domain.Page) []record {
 
 func (s *store) Count(ctx context.Context, f domain.Filter, limit int) (n int, exact bool, err error) {
 	err = s.do(ctx, "count jobs", func(t *tx) error {
-		n = min(limit, len(t.pick(func(r *record) bool { return matches(f, &r.Job) }, byAge)))
+		n = len(t.pick(func(r *record) bool { return matches(f, &r.Job) }, byAge))
 		return nil
 	})
-	return n, err == nil && n < limit, err
+	return min(n, limit), err == nil && n <= limit, err
 }
 
 func matches(f domain.Filter, j *domain.Job) bool {
