@@ -21,8 +21,8 @@ CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}jobs` (
 	`max_attempts`   INT            NOT NULL DEFAULT 0,
 	`stalls`         INT            NOT NULL DEFAULT 0,
 	`snoozes`        INT            NOT NULL DEFAULT 0,
-	`token`          BINARY(16)     NULL,     -- of the claim: set exactly while running
-	`settled`        BINARY(16)     NULL,     -- the token whose outcome was written last; before, the mark of its insert
+	`token`          BINARY(16)     NOT NULL DEFAULT '', -- of the claim while running, else zeros: the row keeps its size
+	`settled`        BINARY(16)     NOT NULL DEFAULT '', -- the token whose outcome was written last; before, the mark of its insert
 	`runner`         VARBINARY(190) NOT NULL DEFAULT '',
 	`stuck`          TINYINT        NOT NULL DEFAULT 0,
 	`timeout`        BIGINT         NOT NULL DEFAULT 0,

@@ -12,7 +12,7 @@ import (
 // insertText writes rows from the row source $2. A row whose id or lock is held
 // changes nothing, and its statement then says so by its last insert id: the count
 // of rows would depend on clientFoundRows, and IGNORE would hide other faults. $3
-// is the mark of this call (see markedText), NULL where none is needed.
+// is the mark of this call (see markedText), empty where none is needed.
 func insertText(d *bunstore.Dialect, plain bool) string {
 	text := bunstore.InsertFrom(d, plain)
 	text = strings.Replace(text, ") SELECT ", ", settled) SELECT ", 1)
@@ -76,7 +76,7 @@ func (in *inserter) insert(ctx context.Context, c bunstore.Conn, now any, rows [
 	if plain {
 		st = in.plain
 	}
-	var mark []byte
+	mark := []byte{}
 	if len(rows) > 1 {
 		mark = make([]byte, 16)
 		_, _ = rand.Read(mark) // never fails
