@@ -2,7 +2,6 @@ package mssqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/domain"
@@ -38,24 +37,12 @@ func lockText(cfg Config) string {
 
 // lay makes the schema where it is not there.
 func (e *engine) lay(ctx context.Context, c bunstore.Conn) error {
-	there, err := found(ctx, c, "SELECT 1 FROM sys.schemas WHERE name = "+literal(e.cfg.Schema))
-	if err != nil || there {
+	there, look := 0, "SELECT 1 FROM sys.schemas WHERE name = "+literal(e.cfg.Schema)
+	if err := bunstore.One(ctx, c, bunstore.Stmt{Text: look}, nil, &there); err != nil || there == 1 {
 		return err
 	}
-	_, err = c.ExecContext(ctx, "CREATE SCHEMA "+quote(e.cfg.Schema))
+	_, err := c.ExecContext(ctx, "CREATE SCHEMA "+quote(e.cfg.Schema))
 	return err
-}
-
-func found(ctx context.Context, c bunstore.Conn, query string) (there bool, err error) {
-	rows, err := c.QueryContext(ctx, query)
-	if err != nil {
-		return false, err
-	}
-	err = bunstore.Drain(rows, func(*sql.Rows) error {
-		there = true
-		return nil
-	})
-	return there, err
 }
 
 // ableText asks for what texts are converted by, and for what OPENJSON needs.

@@ -16,9 +16,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestConfigIsChecked(t *testing.T) {
 	const dsn = "sqlserver://sa:p@localhost"
 	bad := []Config{
-		{DSN: ""}, {DSN: "  "}, {DSN: "sqlserver://sa:p@localhost:port"},
-		{DSN: dsn, TablePrefix: "a]b"}, {DSN: dsn, TablePrefix: "1a"}, {DSN: dsn, TablePrefix: "a b"}, {DSN: dsn, TablePrefix: strings.Repeat("p", 41)},
-		{DSN: dsn, Schema: strings.Repeat("s", 65)}, {DSN: dsn, Schema: "a\nb"}, {DSN: dsn, Schema: "{prefix}"}, {DSN: dsn, Schema: "$1"}, {DSN: dsn, Schema: "\xff"},
+		{DSN: ""},
+		{DSN: "  "},
+		{DSN: "sqlserver://sa:p@localhost:port"},
+		{DSN: dsn, TablePrefix: "a]b"},
+		{DSN: dsn, TablePrefix: "1a"},
+		{DSN: dsn, TablePrefix: "a b"},
+		{DSN: dsn, TablePrefix: strings.Repeat("p", 41)},
+		{DSN: dsn, Schema: strings.Repeat("s", 65)},
+		{DSN: dsn, Schema: "a\nb"},
+		{DSN: dsn, Schema: "{prefix}"},
+		{DSN: dsn, Schema: "$1"},
+		{DSN: dsn, Schema: "\xff"},
 	}
 	for _, cfg := range bad {
 		_, err := Open(t.Context(), cfg)

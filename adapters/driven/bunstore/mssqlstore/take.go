@@ -96,8 +96,8 @@ func (c *claimer) take(ctx context.Context, conn bunstore.Conn, now any, r drive
 	if err != nil {
 		return t, err
 	}
+	defer func() { _ = rows.Close() }() // a failed close is in Err
 	if err := t.look(rows); err != nil {
-		_ = rows.Close() // the first error is the one to tell
 		return t, err
 	}
 	t.jobs, err = bunstore.ScanClaims(rows, r)
