@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/mssqlstore"
+	"github.com/rowlock/rowlock/adapters/driven/bunstore/mysqlstore"
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
@@ -20,8 +22,8 @@ type Options struct {
 }
 
 // scheme is a line of the table: how a DSN begins, what opens it by the part
-// behind that, and what tells whether nothing was ever made there. Without open
-// the scheme is known and not built yet; without fresh it is never taken as new.
+// behind that, and what tells whether nothing was ever made there; without fresh
+// it is never taken as new.
 type scheme struct {
 	name  string
 	open  func(ctx context.Context, rest string, o Options) (driven.Backend, error)
@@ -34,15 +36,16 @@ func schemes() []scheme {
 		{name: "memory:", open: openMemory},
 		{name: "postgres:", open: openPostgres},
 		{name: "postgresql:", open: openPostgres},
-		{name: "mysql:"},
-		{name: "sqlserver:"},
+		{name: "mysql:", open: openMySQL},
+		{name: "mariadb:", open: openMySQL},
+		{name: "sqlserver:", open: openSQLServer},
 		{name: "mongodb:", open: openMongo("mongodb:")},
 		{name: "mongodb+srv:", open: openMongo("mongodb+srv:")},
 	}
 }
 
-// Open opens the store that a DSN names, e.g. "sqlite:app.db" or "memory:". It
-// does not migrate. No part of a DSN but its scheme is ever shown: the rest may
+// Open opens the store that a DSN names, e.g. "sqlite:app.db", "memory:" or
+// "postgres://user@host/database". It does not migrate. No part of a DSN but its scheme is ever shown: the rest may
 // hold a password.
 func Open(ctx context.Context, dsn string, o Options) (driven.Backend, error) {
 	s, rest, err := find(dsn)
@@ -64,11 +67,7 @@ func Fresh(ctx context.Context, dsn string) (bool, error) {
 
 func find(dsn string) (scheme, string, error) {
 	for _, s := range schemes() {
-		rest, ok := strings.CutPrefix(dsn, s.name)
-		switch {
-		case ok && s.open == nil:
-			return s, "", &domain.Fault{Code: domain.Unsupported, Op: "open store", Subject: s.name, Hint: "this version cannot open it; " + known()}
-		case ok:
+		if rest, ok := strings.CutPrefix(dsn, s.name); ok {
 			return s, rest, nil
 		}
 	}
@@ -79,9 +78,7 @@ func find(dsn string) (scheme, string, error) {
 func known() string {
 	var names []string
 	for _, s := range schemes() {
-		if s.open != nil {
-			names = append(names, s.name)
-		}
+		names = append(names, s.name)
 	}
 	return "a DSN begins with " + strings.Join(names, " or ") + ", e.g. sqlite:app.db"
 }
@@ -94,8 +91,25 @@ func openSQLite(ctx context.Context, path string, o Options) (driven.Backend, er
 	return sqlitestore.Open(ctx, sqlitestore.Config{Path: path, TablePrefix: o.TablePrefix, Synchronous: o.Synchronous})
 }
 
+// dsnOf gives a URL its scheme back. What is no URL is the driver's own form,
+// e.g. "host=db dbname=app" or "user@tcp(host:3306)/app".
+func dsnOf(scheme, rest string) string {
+	if strings.HasPrefix(rest, "//") {
+		return scheme + rest
+	}
+	return rest
+}
+
 func openPostgres(ctx context.Context, rest string, o Options) (driven.Backend, error) {
-	return pgstore.Open(ctx, pgstore.Config{DSN: "postgres:" + rest, TablePrefix: o.TablePrefix})
+	return pgstore.Open(ctx, pgstore.Config{DSN: dsnOf("postgres:", rest), TablePrefix: o.TablePrefix})
+}
+
+func openMySQL(ctx context.Context, rest string, o Options) (driven.Backend, error) {
+	return mysqlstore.Open(ctx, mysqlstore.Config{DSN: dsnOf("mysql:", rest), TablePrefix: o.TablePrefix})
+}
+
+func openSQLServer(ctx context.Context, rest string, o Options) (driven.Backend, error) {
+	return mssqlstore.Open(ctx, mssqlstore.Config{DSN: dsnOf("sqlserver:", rest), TablePrefix: o.TablePrefix})
 }
 
 func openMongo(scheme string) func(context.Context, string, Options) (driven.Backend, error) {

@@ -1,6 +1,8 @@
 package backends_test
 
 import (
+	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,8 +36,14 @@ func TestWhatCannotBeOpenedSaysWhatCan(t *testing.T) {
 		"postgres://app:geheim@127.0.0.1:1/app":                             {domain.Unavailable, "reached"},
 		"postgresql://app:geheim@127.0.0.1:1/app":                           {domain.Unavailable, "reached"},
 		"postgres://app:geheim@127.0.0.1:x/app":                             {domain.Invalid, "DSN"},
-		"mysql://app:geheim@db/app":                                         {domain.Unsupported, works},
-		"sqlserver://app:geheim@db":                                         {domain.Unsupported, works},
+		"postgres:host=127.0.0.1 port=1 user=app password=geheim":           {domain.Unavailable, "reached"},
+		"mysql://app:geheim@127.0.0.1:1/app":                                {domain.Unavailable, "reached"},
+		"mariadb://app:geheim@127.0.0.1:1/app":                              {domain.Unavailable, "reached"},
+		"mysql:app:geheim@tcp(127.0.0.1:1)/app":                             {domain.Unavailable, "reached"},
+		"mysql://app:geheim@127.0.0.1:1/app?timeout=x":                      {domain.Invalid, "DSN"},
+		"sqlserver://app:geheim@127.0.0.1:1?database=app":                   {domain.Unavailable, "reached"},
+		"sqlserver:server=127.0.0.1;port=1;user id=app;password=geheim":     {domain.Unavailable, "reached"},
+		"sqlserver://app:geheim@127.0.0.1:x":                                {domain.Invalid, "DSN"},
 		"mongodb://app:geheim@127.0.0.1:1/app?serverSelectionTimeoutMS=200": {domain.Unavailable, "reached"},
 		"mongodb://app:geheim@":                                             {domain.Invalid, "URI"},
 		"mongodb+srv://app:geheim@a.b:1":                                    {domain.Invalid, "URI"},
@@ -58,6 +66,30 @@ func TestWhatCannotBeOpenedSaysWhatCan(t *testing.T) {
 	}
 	if _, err := backends.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"), backends.Options{TablePrefix: `a"b`}); domain.CodeOf(err) != domain.Invalid {
 		t.Errorf("a bad prefix: %v", err)
+	}
+}
+
+// A server that takes connections and says nothing is not there either: that is
+// no end of the caller's context.
+func TestServerThatIsSilent(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	for _, form := range []string{
+		"postgres://app@%s/app?connect_timeout=1",
+		"mysql://app@%s/app?readTimeout=300ms",
+		"sqlserver://app:x@%s?database=app&connection+timeout=1",
+		"mongodb://%s/app?serverSelectionTimeoutMS=300",
+	} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			_, err := backends.Open(t.Context(), fmt.Sprintf(form, silent.Addr()), backends.Options{})
+			if domain.CodeOf(err) != domain.Unavailable || domain.HintOf(err) == "" {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
@@ -95,7 +127,7 @@ func TestFreshUntilMigrated(t *testing.T) {
 	if is, err := backends.Fresh(t.Context(), "memory:"); is || err != nil {
 		t.Errorf("memory: %v, %v", is, err)
 	}
-	if _, err := backends.Fresh(t.Context(), "mysql://db"); domain.CodeOf(err) != domain.Unsupported {
-		t.Errorf("mysql: %v", err)
+	if is, err := backends.Fresh(t.Context(), "mysql://127.0.0.1:1/app"); is || err != nil {
+		t.Errorf("a server is never taken as new: %v, %v", is, err)
 	}
 }

@@ -16,11 +16,14 @@ import (
 // carry no code of the database; "" is none of these.
 func CommonCode(err error) (domain.Code, string) {
 	var lost net.Error
+	var dial *net.OpError
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return domain.Canceled, ""
 	case errors.Is(err, sql.ErrTxDone):
 		return domain.Invalid, "the transaction is over"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return domain.Unavailable, "the server cannot be reached"
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &lost):
 		return domain.Unavailable, "the connection to the database broke"

@@ -124,7 +124,10 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 		return err
 	}
 	code, hint := s.d.Codes.Of(err)
-	if code == domain.Internal && s.bare(ctx, read) {
+	switch {
+	case code == domain.Canceled && hint == "" && ctx.Err() == nil: // a limit of the driver's own, e.g. connect_timeout
+		code, hint = domain.Unavailable, "the database did not answer in time"
+	case code == domain.Internal && s.bare(ctx, read):
 		code, hint = domain.Unsupported, "the tables are not there: run `rowlock migrate up`"
 	}
 	return &domain.Fault{Code: code, Op: op, Hint: hint, Err: err}

@@ -46,6 +46,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	// Values are bound, never written into the text; a server that turned
 	// read-only is left at once for the one that its name leads to now.
 	conn.InterpolateParams, conn.MultiStatements, conn.RejectReadOnly = false, false, true
+	conn.Logger = &mysql.NopLogger{} // what goes wrong is an error of the call that met it
 	connector, err := mysql.NewConnector(conn)
 	if err != nil {
 		return driven.Backend{}, badDSN(err)
