@@ -52,8 +52,11 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 			res, err = s.d.Hot.Take(ctx, c, s.now(), r)
 			return err
 		})
+		if err != nil {
+			return driven.Claims{}, err
+		}
 		sortClaims(res.Jobs)
-		return res, err
+		return res, nil
 	}
 	err = s.write(ctx, "claim", func(ctx context.Context, c Conn) error {
 		now := s.now()

@@ -105,7 +105,8 @@ func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []d
 func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map[domain.JobID]*editRow, []*editRow, error) {
 	found := make(map[domain.JobID]*editRow, len(r.IDs))
 	cell := newCells(7)
-	for _, part := range chunks(r.IDs, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
+	inOrder := slices.SortedFunc(slices.Values(r.IDs), domain.JobID.Compare) // as all who lock several rows
+	for _, part := range chunks(inOrder, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
 		err := s.each(ctx, c, s.t.edit.find, []any{nil, idRows(part)}, func(rows *sql.Rows) error {
 			err := cell.scan(rows)
 			row := &editRow{

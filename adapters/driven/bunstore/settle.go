@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -95,6 +96,8 @@ func (s *Store) Settle(ctx context.Context, all []driven.Outcome) (driven.Settle
 			res.Dropped = append(res.Dropped, all[i].Ticket.ID)
 		}
 	}
+	// Rows are locked in one order by all who lock several.
+	slices.SortFunc(fit, func(a, b driven.Outcome) int { return a.Ticket.ID.Compare(b.Ticket.ID) })
 	size := func(o *driven.Outcome) int { return 200 + len(o.Result) + len(o.Error) + len(o.History) }
 	for _, batch := range chunks(fit, s.d.Chunk, size) {
 		err := halve(batch, s.refused, func(part []driven.Outcome) error {

@@ -156,7 +156,7 @@ func (c *claimer) take(ctx context.Context, conn bunstore.Conn, now any, r drive
 		st, kinds = c.kinds, array(r.Kinds)
 	}
 	token := uuid(r.Token)
-	rows, err := conn.QueryContext(ctx, st.Text, st.Args(now, token, r.Runner, r.Lease.Milliseconds(), r.Queue, n, kinds, promoted, numbers(quotas), slices.Max(quotas))...)
+	rows, err := conn.QueryContext(ctx, st.Text, st.Args(now, token, r.Runner, bunstore.MS(r.Lease), r.Queue, n, kinds, promoted, numbers(quotas), slices.Max(quotas))...)
 	if err != nil {
 		return t, err
 	}

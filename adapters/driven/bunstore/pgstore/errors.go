@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
@@ -81,6 +82,9 @@ func codeOf(err error) (domain.Code, string) {
 	}
 	if v, ok := judge(sqlState(err)); ok {
 		return v.code, v.hint
+	}
+	if errors.Is(err, pgx.ErrTxCommitRollback) { // a statement before had failed
+		return domain.Contended, tryAgain
 	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
