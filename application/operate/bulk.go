@@ -13,7 +13,7 @@ func (s *Service) RetryAll(ctx context.Context, b driving.Bulk, due domain.Due) 
 	if err := due.Validate(); err != nil {
 		return driving.BulkResult{}, err
 	}
-	return s.every(ctx, b, s.store.Retry, driven.EditRequest{Due: due})
+	return s.every(ctx, b, s.waking(s.store.Retry), driven.EditRequest{Due: due})
 }
 
 // CancelAll gives every matching job up.
@@ -26,19 +26,18 @@ func (s *Service) DeleteAll(ctx context.Context, b driving.Bulk) (driving.BulkRe
 	return s.every(ctx, b, s.store.Delete, driven.EditRequest{})
 }
 
-// every changes what matches, page by page from the newest id down, each page
-// its own transaction. Ids rise with time, so the first page is the upper bound:
-// what is enqueued later, or what the call itself set going and came back, lies
-// above and is never met. With an error comes what was done before it.
+// every changes what was chosen, each page its own transaction, and only in the
+// states it was chosen in: of two operators who retry all dead jobs at once none
+// runs a job again that the other one's retry brought to its end. With an error
+// comes what was done before it.
 func (s *Service) every(ctx context.Context, b driving.Bulk, do edit, req driven.EditRequest) (sum driving.BulkResult, err error) {
 	filter, err := choose(ctx, b)
 	if err != nil {
 		return sum, err
 	}
-	req.Tenant = filter.Tenant
-	page := domain.Page{Size: chunk}
-	for {
-		if req.IDs, err = s.store.Match(ctx, filter, page); err != nil || len(req.IDs) == 0 {
+	req.Tenant, req.States = filter.Tenant, filter.States
+	for next := s.pages(ctx, b, filter); ; {
+		if req.IDs, err = next(); err != nil || len(req.IDs) == 0 {
 			return sum, err
 		}
 		edited, err := apply(ctx, do, req)
@@ -46,20 +45,51 @@ func (s *Service) every(ctx context.Context, b driving.Bulk, do edit, req driven
 			return sum, err
 		}
 		tell(b, &sum, edited)
-		if len(req.IDs) < page.Size {
-			return sum, nil
+	}
+}
+
+// pages gives what was chosen, page by page, at the end none. What a filter
+// matches comes from the newest id down. Ids rise with time, so the first page is
+// the upper bound: what is enqueued later, or what the call itself set going and
+// came back, lies above and is never met.
+func (s *Service) pages(ctx context.Context, b driving.Bulk, filter domain.Filter) func() ([]domain.JobID, error) {
+	if len(b.IDs) > 0 {
+		left := b.IDs
+		return func() (page []domain.JobID, err error) {
+			n := min(len(left), chunk)
+			page, left = left[:n], left[n:]
+			return page, nil
 		}
-		page.Before = req.IDs[len(req.IDs)-1]
+	}
+	page, last := domain.Page{Size: chunk}, false
+	return func() ([]domain.JobID, error) {
+		if last {
+			return nil, nil
+		}
+		ids, err := s.store.Match(ctx, filter, page)
+		if last = len(ids) < page.Size; !last {
+			page.Before = ids[len(ids)-1]
+		}
+		return ids, err
 	}
 }
 
 // choose is what a bulk call is about: no states mean dead jobs, unless every job is meant.
 func choose(ctx context.Context, b driving.Bulk) (domain.Filter, error) {
+	if len(b.IDs) > 0 && narrows(b.Filter) {
+		return b.Filter, &domain.Fault{Code: domain.Invalid, Op: "choose jobs", Hint: "name ids or give a filter; beside ids it may hold states alone"}
+	}
 	filter, err := b.Filter.Scope(ctx)
 	if err == nil && len(filter.States) == 0 && !b.All {
 		filter.States = []domain.State{domain.Dead}
 	}
 	return filter, err
+}
+
+// narrows says whether a filter chooses by more than states and tenant.
+func narrows(f domain.Filter) bool {
+	f.States = nil
+	return !f.IsZero()
 }
 
 func tell(b driving.Bulk, sum *driving.BulkResult, edited []domain.Edited) {

@@ -1,6 +1,7 @@
 package operate_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -99,5 +100,78 @@ func TestBulkStaysInItsTenant(t *testing.T) {
 	_, err := service.CancelAll(ctx, driving.Bulk{Filter: domain.Filter{Tenant: "other"}})
 	if domain.CodeOf(err) != domain.Invalid || len(store.filters) != 1 {
 		t.Errorf("another tenant's jobs: %v", err)
+	}
+}
+
+// Whoever else moved a job between the choice and the change keeps it as it is.
+func TestBulkChangesJobsInTheirChosenStateAlone(t *testing.T) {
+	store := newFake(3, 0)
+	store.onMatch = func(f *fake) { f.add(2, domain.Done) } // another operator's retry, and its run
+	service := operate.New(operate.Deps{Store: store})
+	result, err := service.RetryAll(t.Context(), driving.Bulk{}, domain.Due{})
+	if err != nil || result != (driving.BulkResult{Done: 2, Refused: 1}) || store.jobs[id(2)] != domain.Done {
+		t.Errorf("%+v, %v; the job is %v", result, err, store.jobs[id(2)])
+	}
+	store.onMatch = nil
+	if result, err := service.DeleteAll(t.Context(), all); err != nil || result.Done != 3 {
+		t.Errorf("with all meant: %+v, %v", result, err)
+	}
+}
+
+func TestBulkOverNamedJobs(t *testing.T) {
+	store := newFake(1_100, 2)
+	service := operate.New(operate.Deps{Store: store})
+	var ids []domain.JobID
+	for n := range 1_102 {
+		ids = append(ids, id(n+1))
+	}
+	result, err := service.DeleteAll(t.Context(), driving.Bulk{IDs: ids})
+	if err != nil || result != (driving.BulkResult{Done: 1_100, Refused: 2}) || len(store.filters) != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	for _, bulk := range []driving.Bulk{
+		{IDs: ids, Filter: domain.Filter{Queue: "q"}},
+		{IDs: ids, Filter: domain.Filter{States: []domain.State{domain.Ready}, Error: "x"}},
+	} {
+		if _, err := service.DeleteAll(t.Context(), bulk); domain.CodeOf(err) != domain.Invalid {
+			t.Errorf("ids beside %+v: %v", bulk.Filter, err)
+		}
+	}
+	result, err = service.RetryAll(t.Context(), driving.Bulk{IDs: ids[1_100:], Filter: domain.Filter{States: []domain.State{domain.Ready}}}, domain.Due{})
+	if err != nil || result.Done != 2 {
+		t.Errorf("with states: %+v, %v", result, err)
+	}
+}
+
+// wakes counts hints.
+type wakes struct{ heard []string }
+
+func (w *wakes) Notify(queues ...string)                    { w.heard = append(w.heard, queues...) }
+func (w *wakes) Listen(context.Context, func(string)) error { return nil }
+
+func TestWhatIsMadeDueWakesRunners(t *testing.T) {
+	ctx, ids, absent := t.Context(), []domain.JobID{id(1)}, []domain.JobID{id(99)}
+	for name, c := range map[string]struct {
+		call func(*operate.Service) error
+		want int
+	}{
+		"retry":         {func(s *operate.Service) error { _, err := s.Retry(ctx, ids, domain.Due{}); return err }, 1},
+		"reschedule":    {func(s *operate.Service) error { _, err := s.Reschedule(ctx, ids, domain.Due{}); return err }, 1},
+		"retry all":     {func(s *operate.Service) error { _, err := s.RetryAll(ctx, all, domain.Due{}); return err }, 1},
+		"cancel":        {func(s *operate.Service) error { _, err := s.Cancel(ctx, ids); return err }, 0},
+		"delete":        {func(s *operate.Service) error { _, err := s.Delete(ctx, ids); return err }, 0},
+		"retry of none": {func(s *operate.Service) error { _, err := s.Retry(ctx, absent, domain.Due{}); return err }, 0},
+		"retry all of none": {func(s *operate.Service) error {
+			_, err := s.RetryAll(ctx, driving.Bulk{IDs: absent}, domain.Due{})
+			return err
+		}, 0},
+	} {
+		w := &wakes{}
+		if err := c.call(operate.New(operate.Deps{Store: newFake(2, 0), Wake: w})); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.heard) != c.want || c.want > 0 && w.heard[0] != "" {
+			t.Errorf("%s: hints for %q", name, w.heard)
+		}
 	}
 }

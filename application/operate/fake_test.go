@@ -65,7 +65,7 @@ func (f *fake) edit(req driven.EditRequest, change func(domain.JobID)) ([]domain
 		switch state, there := f.jobs[id]; {
 		case !there:
 			edited[i].Err = &domain.Fault{Code: domain.NotFound}
-		case state == domain.Running:
+		case state == domain.Running, len(req.States) > 0 && !slices.Contains(req.States, state):
 			edited[i].Err = &domain.Fault{Code: domain.Conflict}
 		default:
 			change(id)

@@ -25,12 +25,14 @@ type Store interface {
 type Deps struct {
 	Store Store
 	Keep  domain.Retention // how long cancelled jobs stay; zero: domain.DefaultRetention
+	Wake  driven.Notifier  // is told when jobs were made due; nil: runners poll
 }
 
 // Service changes jobs for an operator. It is safe for concurrent use.
 type Service struct {
 	store Store
 	keep  time.Duration
+	wake  driven.Notifier
 }
 
 var (
@@ -40,7 +42,7 @@ var (
 
 // New makes a Service.
 func New(d Deps) *Service {
-	return &Service{store: d.Store, keep: d.Keep.For(domain.Cancelled, domain.DefaultRetention())}
+	return &Service{store: d.Store, keep: d.Keep.For(domain.Cancelled, domain.DefaultRetention()), wake: d.Wake}
 }
 
 // edit is one of the store's changes.
@@ -52,7 +54,7 @@ func (s *Service) Retry(ctx context.Context, ids []domain.JobID, due domain.Due)
 	if err := due.Validate(); err != nil {
 		return nil, err
 	}
-	return named(ctx, s.store.Retry, ids, driven.EditRequest{Due: due})
+	return named(ctx, s.waking(s.store.Retry), ids, driven.EditRequest{Due: due})
 }
 
 // Cancel gives waiting jobs up for good.
@@ -70,7 +72,19 @@ func (s *Service) Reschedule(ctx context.Context, ids []domain.JobID, due domain
 	if err := due.Validate(); err != nil {
 		return nil, err
 	}
-	return named(ctx, s.store.Reschedule, ids, driven.EditRequest{Due: due})
+	return named(ctx, s.waking(s.store.Reschedule), ids, driven.EditRequest{Due: due})
+}
+
+// waking is an edit after which runners look at once for what it made due. Which
+// queues that is an edit does not say.
+func (s *Service) waking(do edit) edit {
+	return func(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
+		edited, err := do(ctx, req)
+		if s.wake != nil && slices.ContainsFunc(edited, func(e domain.Edited) bool { return e.Err == nil }) {
+			s.wake.Notify("")
+		}
+		return edited, err
+	}
 }
 
 // named changes the ids chunk by chunk, each chunk its own transaction. With an

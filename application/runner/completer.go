@@ -153,7 +153,11 @@ func (c *completer) written(batch []settling, dropped []domain.JobID) {
 	s.held.settle(batch)
 	was := c.backlog.Add(-int64(len(batch))) + int64(len(batch))
 	for i := range batch {
-		s.tell(&batch[i], gone[batch[i].attempt.claim.Job.ID])
+		dropped := gone[batch[i].attempt.claim.Job.ID]
+		s.tell(&batch[i], dropped)
+		if !dropped {
+			s.rouse(&batch[i])
+		}
 	}
 	if was >= backlogFull {
 		for _, l := range s.lanes {
@@ -161,6 +165,14 @@ func (c *completer) written(batch []settling, dropped []domain.JobID) {
 		}
 	}
 	ring(s.changed)
+}
+
+// rouse makes the lane look again when an outcome comes due before its next poll:
+// the sleep that it may be in was measured before that was written.
+func (s *session) rouse(done *settling) {
+	if out := &done.outcome; out.To == domain.Scheduled && out.After < s.cfg.Poll {
+		done.attempt.lane.wake(done.attempt.claim.Job.Queue)
+	}
 }
 
 // tell counts and reports one outcome that is stored, or was dropped.

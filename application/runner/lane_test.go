@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/application/runner"
+	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
@@ -145,6 +147,34 @@ func TestPollingAloneIsEnough(t *testing.T) {
 				time.Sleep(1310 * time.Millisecond)
 				synctest.Wait()
 				k.wantState(domain.Done, soon...) // when it is due, not at the next poll
+				k.stop(r)
+			})
+		})
+	}
+}
+
+// A wait that is shorter than the poll interval is no longer for the runner that
+// wrote it, in whatever sleep it is.
+func TestShortWaitIsNotSleptOver(t *testing.T) {
+	for name, cfg := range map[string]runner.Config{"one queue": lease(time.Minute), "all queues": {}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t)
+				var ran []time.Duration
+				k.handle("k", func(_ context.Context, task driven.Task) error {
+					ran = append(ran, k.since())
+					time.Sleep(200 * time.Millisecond) // the lane sleeps by now
+					return domain.RetryAfter(70*time.Millisecond, errors.New("not yet"))
+				}, work.MaxAttempts(4))
+				r := k.started(cfg)
+				id := k.put("k", 1)
+				time.Sleep(time.Hour)
+				k.wantState(domain.Dead, id...)
+				for i, at := range ran {
+					if want := ran[0] + time.Duration(i)*270*time.Millisecond; at < want || at > want+2*time.Millisecond {
+						t.Errorf("run %d began at %v, want %v", i+1, at, want)
+					}
+				}
 				k.stop(r)
 			})
 		})

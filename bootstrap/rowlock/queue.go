@@ -113,7 +113,7 @@ func (q *Queue) Inspect() *inspect.Service {
 
 // Operate is for retrying, cancelling, deleting and rescheduling jobs.
 func (q *Queue) Operate() *operate.Service {
-	return operate.New(operate.Deps{Store: q.backend.Store, Keep: q.keep})
+	return operate.New(operate.Deps{Store: q.backend.Store, Keep: q.keep, Wake: q.wake})
 }
 
 // Prune removes every job whose retention ended, which Work does now and then of

@@ -89,7 +89,7 @@ func newClient(c core) *enqueue.Client {
 }
 
 func (m *module) newOperate(c core) *operate.Service {
-	return operate.New(operate.Deps{Store: c.backend.Store, Keep: m.keep})
+	return operate.New(operate.Deps{Store: c.backend.Store, Keep: m.keep, Wake: c.wake})
 }
 
 func newInspect(c core) *inspect.Service {

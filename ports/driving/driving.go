@@ -60,9 +60,11 @@ type BulkOperator interface {
 	DeleteAll(ctx context.Context, b Bulk) (BulkResult, error)
 }
 
-// Bulk chooses the jobs of a bulk call.
+// Bulk chooses the jobs of a bulk call. A job that left the chosen states since
+// it was chosen is refused.
 type Bulk struct {
 	Filter   domain.Filter
+	IDs      []domain.JobID          // these alone, if they are in the filter's states; nothing else may be in the filter
 	All      bool                    // an empty filter means every job
 	Progress func(done, refused int) // called after each page; may be nil
 	Each     func(e []domain.Edited) // the answers of each page; may be nil

@@ -30,12 +30,12 @@ func (c *rig) listen(ctx context.Context) (heard <-chan string, ended <-chan err
 	return hints, end
 }
 
-// hears: a hint reaches a listener by the queue's exact name. One may be lost,
+// hears: a hint reaches a listener by the queue's exact name; "" is any queue. One may be lost,
 // so the notifier is asked again until it is heard.
 func notifyHears(c *rig) {
 	ctx, cancel := context.WithCancel(c.Context())
 	heard, ended := c.listen(ctx)
-	for _, name := range []string{"mail", "Mail ", "日本"} {
+	for _, name := range []string{"mail", "Mail ", "日本", ""} {
 		c.hear(heard, name)
 	}
 	cancel()
