@@ -158,6 +158,9 @@ type Hot struct {
 type Moves struct {
 	Files fs.FS  // NNNN_name.up.sql and NNNN_name.down.sql
 	Book  string // creates the table of migrations where it is not there
+	// Batch is the line that ends a statement where it is printed for a person's own
+	// client, for those that take only some statements together. It is never sent.
+	Batch string
 	// Marks replace {prefix}, {schema} and so on in the files.
 	Marks []string
 	// Atomic says that DDL is part of a transaction. Where it is not, each

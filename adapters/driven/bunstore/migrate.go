@@ -211,11 +211,11 @@ func (m migrator) Print(number int) (string, error) {
 	}
 	var b strings.Builder
 	if number <= 1 {
-		b.WriteString(m.s.d.Moves.Book + ";\n\n")
+		b.WriteString(m.s.d.Moves.Book + ";\n" + m.s.d.Moves.Batch + "\n")
 	}
 	for _, st := range steps {
 		if number == 0 || st.number == number {
-			b.WriteString(st.print(m.insert(st)) + "\n")
+			b.WriteString(st.print(m.insert(st), m.s.d.Moves.Batch) + "\n")
 		}
 	}
 	return b.String(), nil

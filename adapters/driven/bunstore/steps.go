@@ -79,14 +79,14 @@ func split(text string) (out []statement) {
 }
 
 // print gives a step as a text that a person can run, its record included.
-func (s step) print(record string) string {
+func (s step) print(record, batch string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- step %d: %s\n", s.number, s.name)
 	for _, st := range s.up {
 		if st.unless != "" {
 			b.WriteString("-- unless: " + st.unless + "\n")
 		}
-		b.WriteString(st.text + ";\n")
+		b.WriteString(st.text + ";\n" + batch)
 	}
-	return b.String() + record + ";\n"
+	return b.String() + record + ";\n" + batch
 }

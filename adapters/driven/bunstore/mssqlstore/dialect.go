@@ -51,6 +51,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			Files: migrations.MSSQL(),
 			Book: "CREATE TABLE " + cfg.table("migrations") + " (number INT NOT NULL, name NVARCHAR(200) NOT NULL, applied_at BIGINT NOT NULL," +
 				" CONSTRAINT " + quote(cfg.TablePrefix+"migrations_number") + " PRIMARY KEY (number))",
+			Batch:  "GO\n", // CREATE VIEW and CREATE FUNCTION stand alone in a batch
 			Marks:  []string{"{schema}", strings.ReplaceAll(cfg.Schema, "]", "]]")},
 			Atomic: true,
 		},
