@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ changed, page by page. Where some are refused the report says so and the exit co
 type change struct {
 	path, use, short, done string
 	states                 []domain.State // that a filter means which names none
+	only                   bool           // jobs in other states are never touched, also not by name
 	hasDue                 bool
 	named                  func(context.Context, *App, []domain.JobID, domain.Due) ([]domain.Edited, error)
 	bulk                   func(context.Context, *App, driving.Bulk, domain.Due) (driving.BulkResult, error)
@@ -71,7 +73,7 @@ func (s *shell) edit(c change, only []domain.State) *cobra.Command {
 	var all bool
 	var after, at string
 	if only != nil {
-		c.states = only
+		c.states, c.only = only, true
 	}
 	cmd := &cobra.Command{
 		Use: c.use + " [ID...]", Short: c.short, Args: cobra.ArbitraryArgs,
@@ -153,17 +155,19 @@ func viewEdited(e domain.Edited) editedView {
 }
 
 func (s *shell) editNamed(ctx context.Context, c change, args []string, due domain.Due) error {
-	ids := make([]domain.JobID, len(args))
-	for i, arg := range args {
+	var ids []domain.JobID
+	for _, arg := range args {
 		id, err := domain.ParseJobID(arg)
 		if err != nil {
 			return err
 		}
-		ids[i] = id
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	return s.with(ctx, func(ctx context.Context, app *App) error {
-		edited, err := c.named(ctx, app, ids, due)
-		if err != nil {
+		edited, err := c.byName(ctx, app, ids, due)
+		if err != nil && len(edited) == 0 {
 			return err
 		}
 		v := editView{Jobs: []editedView{}}
@@ -176,8 +180,22 @@ func (s *shell) editNamed(ctx context.Context, c change, args []string, due doma
 				code = domain.CodeOf(e.Err)
 			}
 		}
+		if err != nil {
+			return s.answerFailed(c, v, &told{code: domain.CodeOf(err), line: err.Error()})
+		}
 		return s.answerEdit(c, v, code)
 	})
+}
+
+func (c change) byName(ctx context.Context, app *App, ids []domain.JobID, due domain.Due) (edited []domain.Edited, err error) {
+	if !c.only {
+		return c.named(ctx, app, ids, due)
+	}
+	_, err = c.bulk(ctx, app, driving.Bulk{
+		IDs: ids, Filter: domain.Filter{States: c.states},
+		Each: func(page []domain.Edited) { edited = append(edited, page...) },
+	}, due)
+	return edited, err
 }
 
 func (s *shell) editAll(ctx context.Context, c change, b driving.Bulk, due domain.Due) error {
@@ -217,7 +235,7 @@ func (s *shell) answerFailed(c change, v editView, why *told) error {
 	err := s.answer(v, func(w io.Writer) error {
 		for _, e := range v.Jobs {
 			if !e.OK {
-				s.say("%s: %s", e.ID, e.Error)
+				s.say("%s", e.Error)
 			}
 		}
 		return line(w, "%s %d, refused %d", c.done, v.Done, v.Refused)

@@ -120,7 +120,9 @@ func (f *fake) every(act string, b driving.Bulk, due domain.Due) (driving.BulkRe
 	}
 	if len(f.edited) > 0 {
 		b.Each(f.edited)
-		b.Progress(sum.Done, sum.Refused)
+		if b.Progress != nil {
+			b.Progress(sum.Done, sum.Refused)
+		}
 	}
 	return sum, f.err
 }

@@ -12,7 +12,7 @@ import (
 
 // jobs looks at jobs and changes them.
 func (s *shell) jobs() *cobra.Command {
-	return group("jobs", "See and change jobs", "See jobs and change them: named ones, or every one that matches a filter.",
+	return s.group("jobs", "See and change jobs", "See jobs and change them: named ones, or every one that matches a filter.",
 		"  rowlock jobs list --state scheduled --queue web\n  rowlock jobs show 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10",
 		s.jobsList("rowlock jobs", nil), s.jobsShow(),
 		s.edit(retrying("rowlock jobs"), nil), s.edit(deleting("rowlock jobs"), nil), s.edit(cancelling("rowlock jobs"), nil))
@@ -21,10 +21,15 @@ func (s *shell) jobs() *cobra.Command {
 // dead is jobs for dead ones alone.
 func (s *shell) dead() *cobra.Command {
 	only := []domain.State{domain.Dead}
-	return group("dead", "See, retry and delete dead jobs", "Dead jobs have used up their attempts or were buried by their handler. They stay until they are\nretried or deleted.",
+	return s.group("dead", "See, retry and delete dead jobs", "Dead jobs have used up their attempts or were buried by their handler. They stay until they are\nretried or deleted.",
 		"  rowlock dead list --kind http\n  rowlock dead retry --error 'answered 410'\n  rowlock dead delete --all",
 		s.jobsList("rowlock dead", only), s.edit(retrying("rowlock dead"), only), s.edit(deleting("rowlock dead"), only))
 }
+
+const listHelp = `List jobs, newest first. With --json an array of objects with id, kind, queue, state,
+attempts, max_attempts, run_at, error and more. attempts are those that ended.
+max_attempts is what the job itself was enqueued with, 0 (in the table -) where it names
+none: then what the runner declares for the kind holds, else the runner's default, 5.`
 
 // jobsList prints a page of jobs, newest first.
 func (s *shell) jobsList(path string, only []domain.State) *cobra.Command {
@@ -32,7 +37,7 @@ func (s *shell) jobsList(path string, only []domain.State) *cobra.Command {
 	var limit int
 	var before string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List jobs, newest first", Args: exactly(0, ""),
+		Use: "list", Short: "List jobs, newest first", Long: listHelp, Args: exactly(0, ""),
 		Example: "  " + path + " list --queue web --since 2h\n  " + path + " list --limit 500 --before 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10 --json",
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -90,7 +90,7 @@ func TestLongLinesAreSkippedByNumber(t *testing.T) {
 func TestReadFailureIsNoEnd(t *testing.T) {
 	f := &fake{}
 	broken := io.MultiReader(strings.NewReader(good+"\n"+good), iotest.ErrReader(errors.New("disk")))
-	im := &importer{s: &shell{Config: Config{Stderr: io.Discard}}, app: f.app()}
+	im := &importer{s: newShell(Config{Stderr: io.Discard}), app: f.app()}
 	if err := im.write(t.Context(), broken, 0); domain.CodeOf(err) != domain.Unavailable || len(f.added) != 0 {
 		t.Errorf("%v, %d written", err, len(f.added))
 	}

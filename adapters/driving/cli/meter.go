@@ -1,45 +1,39 @@
 package cli
 
 import (
-	"io"
-	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// meter shows how far long work is, where standard error is a terminal. A nil
-// meter shows nothing.
+// meter shows how far long work is. A nil meter shows nothing.
 type meter struct {
+	console *console
 	bar     progress.Writer
 	tracker *progress.Tracker
 	ended   chan struct{}
 }
 
-// meter starts one; total 0 is unknown.
+// meter starts one where standard error is a terminal; total 0 is unknown.
 func (s *shell) meter(label string, total int64) *meter {
-	if !isTerminal(s.Stderr) {
+	if !isTerminal(s.console.out) {
 		return nil
 	}
-	m := &meter{bar: progress.NewWriter(), ended: make(chan struct{})}
+	return newMeter(s.console, label, total)
+}
+
+func newMeter(c *console, label string, total int64) *meter {
+	m := &meter{console: c, bar: progress.NewWriter(), ended: make(chan struct{})}
 	m.tracker = &progress.Tracker{Message: label, Total: total}
-	m.bar.SetOutputWriter(s.Stderr)
+	m.bar.SetOutputWriter(c.out)
 	m.bar.SetUpdateFrequency(100 * time.Millisecond)
 	m.bar.AppendTracker(m.tracker)
+	c.show(m.bar)
 	go func() {
 		defer close(m.ended)
 		m.bar.Render()
 	}()
 	return m
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (m *meter) add(n int64) {
@@ -60,12 +54,14 @@ func (m *meter) end() {
 		return
 	}
 	m.tracker.MarkAsDone()
-	for {
-		m.bar.Stop() // does nothing until the drawing has begun
-		select {
-		case <-m.ended:
-			return
-		case <-time.After(5 * time.Millisecond):
+	m.console.hide(func() {
+		for {
+			m.bar.Stop() // does nothing until the drawing has begun
+			select {
+			case <-m.ended:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
 		}
-	}
+	})
 }

@@ -14,7 +14,7 @@ import (
 
 // migrate installs the tables.
 func (s *shell) migrate() *cobra.Command {
-	return group("migrate", "Install, update or remove the tables", "Install, update or remove Rowlock's tables. Any number of callers at once end in the right schema.",
+	return s.group("migrate", "Install, update or remove the tables", "Install, update or remove Rowlock's tables. Any number of callers at once end in the right schema.",
 		"  rowlock migrate up --store sqlite:app.db\n  rowlock migrate status",
 		s.migrateUp(), s.migrateDown(), s.migrateStatus(), s.migratePrint())
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +94,44 @@ func TestNamedEdits(t *testing.T) {
 	}
 }
 
+// The commands of dead jobs touch dead jobs alone, also named ones.
+func TestDeadEditsByNameAreOfDeadJobsAlone(t *testing.T) {
+	f := &fake{edited: []domain.Edited{{ID: id(1)}, {ID: id(2), Err: &domain.Fault{Code: domain.Conflict, Op: "delete", Subject: id(2).String(), Hint: "it is ready"}}}}
+	got := runner{fake: f}.run(t, "dead", "delete", id(1).String(), id(2).String(), id(1).String(), "--json")
+	v := document[editView](t, got)
+	if got.code != 4 || v.Done != 1 || v.Refused != 1 || len(v.Jobs) != 2 || v.Jobs[1].Code != domain.Conflict {
+		t.Errorf("%+v", got)
+	}
+	if f.act != "delete all" || !slices.Equal(f.bulk.Filter.States, []domain.State{domain.Dead}) || !slices.Equal(f.bulk.IDs, []domain.JobID{id(1), id(2)}) || f.bulk.All {
+		t.Errorf("asked for %s %+v", f.act, f.bulk)
+	}
+	people := runner{fake: f}.run(t, "dead", "retry", id(1).String(), id(2).String())
+	if f.act != "retry all" || strings.Count(people.err, id(2).String()) != 1 || !strings.Contains(people.err, "it is ready") {
+		t.Errorf("%+v", people)
+	}
+}
+
+// What was changed before a failure is reported with it.
+func TestNamedEditsThatFailHalfway(t *testing.T) {
+	f := &fake{edited: []domain.Edited{{ID: id(1)}}, err: &domain.Fault{Code: domain.Unavailable, Op: "retry"}}
+	for _, group := range []string{"jobs", "dead"} {
+		got := runner{fake: f}.run(t, group, "retry", id(1).String(), id(2).String(), "--json")
+		if v := document[editView](t, got); got.code != 7 || v.Done != 1 || !strings.Contains(got.err, "unavailable") {
+			t.Errorf("%s: %+v", group, got)
+		}
+	}
+}
+
+func TestQueuesAreNamedByteByByte(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{onWork: cancel}
+	got := runner{fake: f, ctx: ctx}.run(t, "work", "--queue", "mail , b=3,c=d=4", "--queue", `"x,y"`, "--concurrency", "7")
+	want := map[string]int{"mail ": 7, " b": 3, "c=d": 4, "x,y": 7}
+	if got.code != 0 || !maps.Equal(f.settings.Work.Queues, want) {
+		t.Errorf("%+v works %v, want %v", got, f.settings.Work.Queues, want)
+	}
+}
+
 func TestBulkEdits(t *testing.T) {
 	dead := []domain.State{domain.Dead}
 	waiting := []domain.State{domain.Ready, domain.Scheduled, domain.Blocked}
@@ -176,6 +215,12 @@ func TestWorkStopsWithTheContext(t *testing.T) {
 	got := runner{fake: f, ctx: ctx}.run(t, "work", "--allow-exec", "--json")
 	if got.code != 0 || got.out != `{"stopped":true}`+"\n" || !f.settings.Work.AllowExec {
 		t.Errorf("%+v", got)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	f = &fake{onWork: cancel, err: &domain.Fault{Code: domain.Canceled, Op: "stop runner", Hint: "not all handlers had ended"}}
+	got = runner{fake: f, ctx: ctx}.run(t, "work", "--json")
+	if got.code != 130 || got.out != `{"stopped":true}`+"\n" || !strings.Contains(got.err, "not all handlers had ended") {
+		t.Errorf("a stop that not all handlers heeded: %+v", got)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	f = &fake{onWork: cancel, err: &domain.Fault{Code: domain.Unavailable, Op: "work"}}

@@ -18,7 +18,7 @@ and errors for people go to standard error.
 
 // root is the whole tree of commands.
 func (s *shell) root() *cobra.Command {
-	root := group("rowlock", "Durable background jobs on your own database", rootHelp,
+	root := s.group("rowlock", "Durable background jobs on your own database", rootHelp,
 		"  rowlock demo\n  rowlock enqueue http '{\"url\":\"https://example.com/hook\"}' --store sqlite:app.db\n  rowlock work --once --store sqlite:app.db",
 		s.demo(), s.migrate(), s.enqueue(), s.work(), s.jobs(), s.dead(), s.stats(), s.prune(), s.bench(), s.version())
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -36,8 +36,9 @@ func (s *shell) root() *cobra.Command {
 	return root
 }
 
-// group is a command that only holds others.
-func group(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
+// group is a command that only holds others: by itself it shows its help, which is no
+// JSON document.
+func (s *shell) group(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +51,12 @@ func group(use, short, long, example string, commands ...*cobra.Command) *cobra.
 			}
 			return invalid("find command", cmd.CommandPath()+" "+args[0], hint)
 		},
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.json {
+				return invalid("find command", cmd.CommandPath(), "name one of its commands; see `"+cmd.CommandPath()+" --help`")
+			}
+			return cmd.Help()
+		},
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(commands...)

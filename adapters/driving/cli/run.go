@@ -3,7 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rowlock/rowlock/domain"
 )
@@ -12,22 +13,46 @@ import (
 type shell struct {
 	Config
 	settings Settings
+	console  *console
 	tenant   string
 	json     bool
 	answered bool // the one JSON document was written
 }
 
+func newShell(cfg Config) *shell {
+	s := &shell{Config: cfg, console: &console{out: cfg.Stderr}}
+	s.Stderr = s.console
+	return s
+}
+
 // Run runs one command and gives the exit code.
 func Run(ctx context.Context, args []string, cfg Config) int {
-	s := &shell{Config: cfg}
+	s := newShell(cfg)
 	root := s.root()
 	root.SetArgs(args)
-	root.SetIn(cfg.Stdin)
-	root.SetOut(cfg.Stdout)
-	root.SetErr(cfg.Stderr)
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
 	err := root.ExecuteContext(ctx)
-	s.json = s.json || slices.Contains(args, "--json") // also where the flags could not be read
+	s.json = s.json || s.wantsJSON(args)
 	return s.end(err)
+}
+
+// wantsJSON looks for --json and its twin where the flags could not be read.
+func (s *shell) wantsJSON(args []string) bool {
+	twin, _ := s.Getenv(envName("json"))
+	wanted, _ := strconv.ParseBool(twin)
+	for _, arg := range args {
+		switch value, has := strings.CutPrefix(arg, "--json="); {
+		case arg == "--":
+			return wanted
+		case arg == "--json":
+			wanted = true
+		case has:
+			wanted, _ = strconv.ParseBool(value)
+		}
+	}
+	return wanted
 }
 
 // with opens the store, makes sure that its tables are there, and closes it in the end.

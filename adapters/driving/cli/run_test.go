@@ -22,7 +22,7 @@ func each(cmd *cobra.Command, do func(*cobra.Command)) {
 }
 
 func newRoot() *cobra.Command {
-	s := &shell{Config: Config{Stdout: io.Discard, Stderr: io.Discard}}
+	s := newShell(Config{Stdout: io.Discard, Stderr: io.Discard})
 	return s.root()
 }
 
@@ -159,6 +159,9 @@ func TestUsageFaultsAreInvalid(t *testing.T) {
 		{"enqueue", "--file", "x", "--unique", "u"},
 		{"work", "--queue", "a=0"},
 		{"work", "--queue", "=3"},
+		{"work", "--queue", "a=b"},
+		{"work", "--tenant", "acme"},
+		{"work", "--once", "--tenant", "acme"},
 		{"migrate", "down"},
 		{"stats", "--watch", "--json"},
 		{"stats", "--watch", "--every", "1ms"},
@@ -172,6 +175,34 @@ func TestUsageFaultsAreInvalid(t *testing.T) {
 		}
 		if v := document[errorView](t, got); v.Error.Code != domain.Invalid {
 			t.Errorf("%v: %+v", args, v)
+		}
+	}
+}
+
+// With --json standard output holds exactly one document, whatever went wrong,
+// also where the flags themselves cannot be read.
+func TestJSONIsOneDocumentWhateverGoesWrong(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		env  map[string]string
+	}{
+		{args: []string{"--json"}},
+		{args: []string{"jobs", "--json"}},
+		{args: []string{"stats", "--bogus", "--json"}},
+		{args: []string{"stats", "--bogus", "--json=true"}},
+		{args: []string{"stats", "--bogus", "--json=false", "--json=1"}},
+		{args: []string{"stats", "--bogus"}, env: map[string]string{"ROWLOCK_JSON": "1"}},
+		{args: []string{"stats"}, env: map[string]string{"ROWLOCK_JSON": "true"}},
+		{args: []string{"work", "--lease", "x"}, env: map[string]string{"ROWLOCK_JSON": "true"}},
+	} {
+		got := runner{fake: &fake{}, env: c.env}.run(t, c.args...)
+		if v := document[errorView](t, got); got.code != 2 || v.Error.Code != domain.Invalid {
+			t.Errorf("%v: %+v", c.args, got)
+		}
+	}
+	for _, args := range [][]string{{"stats", "--bogus", "--json=false"}, {"stats", "--bogus"}, {"jobs", "bogus", "--", "--json"}} {
+		if got := (runner{fake: &fake{}}).run(t, args...); got.code != 2 || got.out != "" {
+			t.Errorf("%v: %+v", args, got)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type jobView struct {
 	Queue       string       `json:"queue"`
 	State       domain.State `json:"state"`
 	Attempts    int          `json:"attempts"`
-	MaxAttempts int          `json:"max_attempts"` // 0: the runner's default
+	MaxAttempts int          `json:"max_attempts"` // 0: the kind's or the runner's default
 	RunAt       moment       `json:"run_at"`
 	Error       string       `json:"error"`
 	Tenant      string       `json:"tenant"`

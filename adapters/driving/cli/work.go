@@ -38,6 +38,9 @@ func (s *shell) work() *cobra.Command {
 		if w.Queues, err = readQueues(queues, w.Concurrency); err != nil {
 			return err
 		}
+		if s.tenant != "" {
+			return invalid("read flags", "--tenant", "a runner works the jobs of all tenants: leave it out")
+		}
 		w.NoPrefetch = !prefetch
 		s.settings.Work = w
 		return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
@@ -62,14 +65,15 @@ func (s *shell) work() *cobra.Command {
 }
 
 // readQueues reads "web" and "mail=3"; a queue without a number has all workers.
+// Names are taken byte by byte, spaces too.
 func readQueues(list []string, workers int) (map[string]int, error) {
 	queues := make(map[string]int, len(list))
 	for _, item := range list {
-		name, n := strings.TrimSpace(item), workers
+		name, n := item, workers
 		if at := strings.LastIndexByte(name, '='); at >= 0 {
 			var err error
 			if n, err = strconv.Atoi(name[at+1:]); err != nil || n < 1 {
-				return nil, invalid("read flags", "--queue", "give queues like web or mail=3, with 1 worker or more")
+				return nil, invalid("read flags", "--queue", "give queues like web or mail=3, with 1 worker or more; a name that holds = needs its number: a=b=3")
 			}
 			name = name[:at]
 		}
@@ -81,7 +85,7 @@ func readQueues(list []string, workers int) (map[string]int, error) {
 	return queues, nil
 }
 
-// workOn runs until the context ends, which is no failure.
+// workOn runs until the context ends, which is no failure where all handlers could finish.
 func (s *shell) workOn(ctx context.Context, app *App) error {
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -97,7 +101,10 @@ func (s *shell) workOn(ctx context.Context, app *App) error {
 	doc := struct {
 		Stopped bool `json:"stopped"`
 	}{true}
-	return s.answer(doc, textOf("stopped"))
+	if answerErr := s.answer(doc, textOf("stopped")); answerErr != nil || err == nil {
+		return answerErr
+	}
+	return &told{code: domain.Canceled, line: err.Error()} // some handlers had not ended
 }
 
 // watchWork names each kind once that nobody handles while its jobs are due, and
