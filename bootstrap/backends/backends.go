@@ -32,7 +32,7 @@ type scheme struct {
 
 func schemes() []scheme {
 	return []scheme{
-		{name: "sqlite:", open: openSQLite, fresh: sqlitestore.Fresh},
+		{name: "sqlite:", open: openSQLite, fresh: freshSQLite},
 		{name: "memory:", open: openMemory},
 		{name: "postgres:", open: openPostgres},
 		{name: "postgresql:", open: openPostgres},
@@ -87,7 +87,28 @@ func openMemory(context.Context, string, Options) (driven.Backend, error) {
 	return memstore.Open(memstore.Config{Now: system.Clock().Now})
 }
 
-func openSQLite(ctx context.Context, path string, o Options) (driven.Backend, error) {
+// pathOf is the file of a SQLite DSN. One slash more or less must not lead into
+// another directory: what looks like a URL with a host names no file.
+func pathOf(rest string) (string, error) {
+	if strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///") {
+		return "", &domain.Fault{Code: domain.Invalid, Op: "open store", Subject: "sqlite://", Hint: "give a path: sqlite:app.db, or sqlite:/dir/app.db"}
+	}
+	return rest, nil
+}
+
+func freshSQLite(ctx context.Context, rest string) (bool, error) {
+	path, err := pathOf(rest)
+	if err != nil {
+		return false, err
+	}
+	return sqlitestore.Fresh(ctx, path)
+}
+
+func openSQLite(ctx context.Context, rest string, o Options) (driven.Backend, error) {
+	path, err := pathOf(rest)
+	if err != nil {
+		return driven.Backend{}, err
+	}
 	return sqlitestore.Open(ctx, sqlitestore.Config{Path: path, TablePrefix: o.TablePrefix, Synchronous: o.Synchronous})
 }
 

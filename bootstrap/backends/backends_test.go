@@ -13,7 +13,7 @@ import (
 
 func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a b.db")
-	for dsn, name := range map[string]string{"memory:": "memory", "sqlite:" + file: "sqlite"} {
+	for dsn, name := range map[string]string{"memory:": "memory", "sqlite:" + file: "sqlite", "sqlite://" + file: "sqlite"} {
 		b, err := backends.Open(t.Context(), dsn, backends.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", dsn, err)
@@ -51,6 +51,7 @@ func TestWhatCannotBeOpenedSaysWhatCan(t *testing.T) {
 		"geheim.db":                                                         {domain.Invalid, works},
 		"":                                                                  {domain.Invalid, works},
 		"sqlite:":                                                           {domain.Invalid, "memory:"},
+		"sqlite://app.db":                                                   {domain.Invalid, "sqlite:app.db"},
 		"sqlite::memory:":                                                   {domain.Invalid, "memory:"},
 	}
 	for dsn, want := range cases {
@@ -123,6 +124,9 @@ func TestFreshUntilMigrated(t *testing.T) {
 	}
 	if fresh() {
 		t.Error("a migrated file is fresh")
+	}
+	if is, err := backends.Fresh(t.Context(), "sqlite://app.db"); is || domain.CodeOf(err) != domain.Invalid {
+		t.Errorf("a URL with a host: %v, %v", is, err)
 	}
 	if is, err := backends.Fresh(t.Context(), "memory:"); is || err != nil {
 		t.Errorf("memory: %v, %v", is, err)
