@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,18 +30,28 @@ func (b *box) holds(p *process) (ids []string) {
 }
 
 // TestKilledRunners kills a runner in mid-work three times in a row while two
-// others live on the same file.
+// others live on the same store.
 func TestKilledRunners(t *testing.T) {
-	t.Parallel()
+	onEveryStore(t, testKilledRunners)
+}
+
+func testKilledRunners(t *testing.T, b *box) {
+	jobs, begun, killed := b.many(500), atomic.Int64{}, make(chan struct{})
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) int {
-		select { // a job takes a while, so that a kill meets it
-		case <-time.After(60 * time.Millisecond):
+		hold := time.After(60 * time.Millisecond) // a job takes a while, so that a kill meets it
+		if begun.Add(1) > int64(jobs/2) {
+			select { // and enough are left for the last one
+			case <-killed:
+			case <-r.Context().Done():
+			}
+		}
+		select {
+		case <-hold:
 		case <-r.Context().Done():
 		}
 		return say(w, 200)
 	})
-	b := newBox(t)
-	lines := make([]string, 400)
+	lines := make([]string, jobs)
 	for n := range lines {
 		lines[n] = fmt.Sprintf(`{"kind":"http","args":{"url":"%s/%d"}}`, srv.URL, n)
 	}
@@ -56,11 +67,12 @@ func TestKilledRunners(t *testing.T) {
 			held[id] = true
 		}
 	}
+	close(killed)
 	eventually(t, "every job ended", func() bool { s := b.stats().Totals; return s.Pending == 0 && s.Running == 0 })
 	for _, p := range others {
 		p.stop()
 	}
-	checkReruns(t, b, srv, len(lines), held)
+	checkReruns(t, b, srv, jobs, held)
 }
 
 // checkReruns: none lost, a job ran again only after the lease of a killed
@@ -115,7 +127,10 @@ func (b *box) stalls(id string) (n int) {
 // TestResumedRunnerIsRefused stops a runner past its lease and resumes it when
 // another has done its job: what it then says of the job does not count.
 func TestResumedRunnerIsRefused(t *testing.T) {
-	t.Parallel()
+	onEveryStore(t, testResumedRunnerIsRefused)
+}
+
+func testResumedRunnerIsRefused(t *testing.T, b *box) {
 	release := make(chan struct{})
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request, visit int) int {
 		if visit == 1 {
@@ -128,7 +143,6 @@ func TestResumedRunnerIsRefused(t *testing.T) {
 		}
 		return say(w, 200)
 	})
-	b := newBox(t)
 	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`)
 	stale := b.worker()
 	eventually(t, "the job runs", func() bool { return len(b.holds(stale)) == 1 })
@@ -152,67 +166,36 @@ func TestResumedRunnerIsRefused(t *testing.T) {
 	}
 }
 
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	arrived, release := make(chan struct{}, 9), make(chan struct{})
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request, visit int) int {
-		arrived <- struct{}{}
-		if visit > 1 {
-			<-r.Context().Done()
-			return 0
-		}
-		<-release
-		return say(w, 200)
-	})
-	b := newBox(t)
-	add := func() { b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`) }
-	add()
-	graceful := b.worker("--json")
-	<-arrived
-	graceful.signal(syscall.SIGTERM)
-	graceful.logged("stopping")
-	close(release)
-	if code := graceful.exit(); code != 0 || graceful.out.String() != "{\"stopped\":true}\n" {
-		t.Errorf("one signal: exit %d, %s", code, graceful.out)
-	}
-	if s := b.stats().Totals; s.Done != 1 {
-		t.Errorf("the running job was not finished: %+v", s)
-	}
-	add()
-	hasty := b.worker("--stop-timeout", "5m")
-	<-arrived
-	hasty.signal(syscall.SIGINT)
-	eventually(t, "the second signal ends it", func() bool {
-		hasty.signal(syscall.SIGINT)
-		select {
-		case <-hasty.ended:
-			return true
-		default:
-			return false
-		}
-	})
-	if code := hasty.exit(); code != 130 {
-		t.Errorf("two signals: exit %d", code)
-	}
+// TestRecoveryByHand: what a killed runner held is put back and done by commands
+// that run once, and a job that takes its process down each time is dead in the end.
+func TestRecoveryByHand(t *testing.T) {
+	onEveryStore(t, testRecoveryByHand)
 }
 
-func TestInterruptedDrain(t *testing.T) {
-	t.Parallel()
-	arrived := make(chan struct{})
+func testRecoveryByHand(t *testing.T, b *box) {
 	srv := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) int {
-		close(arrived)
 		<-r.Context().Done()
 		return 0
 	})
-	b := newBox(t)
-	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`)
-	p := b.start("work", "--once", "--http-allow-private", "--stop-timeout", "200ms", "--json")
-	<-arrived
-	p.signal(syscall.SIGINT)
-	if code := p.exit(); code != 130 {
-		t.Errorf("exit %d", code)
+	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`, "--unique", "u")
+	id := b.jobs()[0].ID
+	for crash := 1; crash <= 4; crash++ { // the fourth in a row is one too many
+		victim := b.worker("--lease", "600ms", "--upkeep", "5m")
+		eventually(t, "the job runs", func() bool { return len(srv.log()["/"]) == crash })
+		victim.signal(syscall.SIGKILL)
+		victim.exit()
+		eventually(t, "it is put back", func() bool {
+			r := b.ok("work", "--once", "--queue", "other", "--lease", "600ms", "--json")
+			return read[struct{ Recovered int }](t, r).Recovered == 1
+		})
+		if j := b.show(id); j.Attempts != 0 || j.Stalls != crash || len(j.History) != crash || !strings.HasPrefix(j.History[crash-1].Message, "stalled") {
+			t.Fatalf("after crash %d: %+v", crash, j)
+		}
 	}
-	if s := b.stats().Totals; s.Pending != 1 || b.jobs()[0].Attempts != 0 {
-		t.Errorf("the job was not given back: %+v", s)
+	if j := b.show(id); j.State != "dead" || !strings.HasPrefix(j.Error, "stalled") {
+		t.Errorf("after the last: %+v", j)
+	}
+	if r := b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`, "--unique", "u", "--json"); read[struct{ ID string }](t, r).ID == id {
+		t.Error("the dead job holds its key")
 	}
 }

@@ -24,39 +24,53 @@ func oddArgs() map[string]string {
 // TestArgsArriveByteByByte follows args through the command line, the file, the
 // store, the handler and back out.
 func TestArgsArriveByteByByte(t *testing.T) {
-	t.Parallel()
+	onEveryStore(t, testArgs)
+}
+
+func testArgs(t *testing.T, b *box) {
 	srv := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) int { return say(w, 200) })
-	b := newBox(t)
-	for name, args := range oddArgs() {
-		byFlag := read[struct{ ID string }](t, b.ok("enqueue", "keep", args, "--json")).ID
-		b.ok("enqueue", "--file", b.file(`{"kind":"keep","tags":["file"],"args":`+args+`}`))
-		byFile := b.jobs("--tag", "file")[0].ID
-		for _, id := range []string{byFlag, byFile} {
-			if out := b.ok("jobs", "show", id).out; !strings.Contains(out, "\nargs      "+args+"\n") {
-				t.Errorf("%s: %s became %s", name, args, out)
-			}
-		}
+	all := oddArgs()
+	path := func(name string) string { return "/" + strings.ReplaceAll(name, " ", "") }
+	ids, lines := map[string]string{}, []string{}
+	for name, args := range all {
+		ids[read[struct{ ID string }](t, b.ok("enqueue", "keep", args, "--json")).ID] = name
+		lines = append(lines, fmt.Sprintf(`{"kind":"keep","tags":["%s"],"args":%s}`, name, args))
 		if args != "null" {
-			b.ok("enqueue", "http", `{"url":"`+srv.URL+"/"+strings.ReplaceAll(name, " ", "")+`","method":"POST","body":`+args+`}`)
+			lines = append(lines, fmt.Sprintf(`{"kind":"http","args":{"url":"%s%s","method":"POST","body":%s}}`, srv.URL, path(name), args))
+		}
+	}
+	b.ok("enqueue", "--file", b.file(lines...))
+	for _, j := range b.jobs("--kind", "keep") {
+		if len(j.Tags) == 1 {
+			ids[j.ID] = j.Tags[0]
+		}
+	}
+	if len(ids) != 2*len(all) {
+		t.Errorf("%d jobs for %d args by flag and by file", len(ids), len(all))
+	}
+	for id, name := range ids {
+		if out := b.ok("jobs", "show", id).out; !strings.Contains(out, "\nargs      "+all[name]+"\n") {
+			t.Errorf("%s: %s became %s", name, all[name], out)
 		}
 	}
 	b.ok("work", "--once", "--http-allow-private")
-	for name, args := range oddArgs() {
-		hits := srv.log()["/"+strings.ReplaceAll(name, " ", "")]
-		want := args
+	for name, want := range all {
+		hits := srv.log()[path(name)]
 		if name == "html" {
 			want = `<script>&amp;</script>` // a string is sent as text
 		}
-		if args != "null" && (len(hits) != 1 || hits[0].body != want) {
+		if want != "null" && (len(hits) != 1 || hits[0].body != want) {
 			t.Errorf("%s: the server got %v", name, hits)
 		}
 	}
 }
 
 func TestArgsLimit(t *testing.T) {
-	t.Parallel()
+	onEveryStore(t, testArgsLimit)
+}
+
+func testArgsLimit(t *testing.T, b *box) {
 	const limit = 512 << 10
-	b := newBox(t)
 	fits := `"` + strings.Repeat("x", limit-2) + `"`
 	if r := b.feed(`{"kind":"k","args":`+fits+`}`, "enqueue", "--file", "-"); r.code != 0 {
 		t.Fatal(r)
@@ -79,8 +93,10 @@ func TestArgsLimit(t *testing.T) {
 }
 
 func TestBadLine(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
+	onEveryStore(t, testBadLine)
+}
+
+func testBadLine(t *testing.T, b *box) {
 	lines := make([]string, 1500)
 	for n := range lines {
 		lines[n] = fmt.Sprintf(`{"kind":"k","args":{"n":%d}}`, n)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +32,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
+	code := 1
+	// Most of a case is waiting. More at a time would be more connections than a
+	// server takes; -test.parallel says otherwise.
+	if err = flag.Set("test.parallel", "3"); err == nil {
+		code = m.Run()
+	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -40,19 +47,17 @@ const patience = 60 * time.Second
 
 // box is a user with a store of their own.
 type box struct {
-	t   *testing.T
-	dir string
-	env []string
-}
-
-func newBox(t *testing.T) *box {
-	dir := t.TempDir()
-	return &box{t: t, dir: dir, env: []string{"ROWLOCK_STORE=sqlite:" + filepath.Join(dir, "app.db"), "TMPDIR=" + dir}}
+	t     *testing.T
+	store store
+	dir   string
+	env   []string
 }
 
 // with is the same user with more environment.
 func (b *box) with(env ...string) *box {
-	return &box{t: b.t, dir: b.dir, env: append(append([]string{}, b.env...), env...)}
+	more := *b
+	more.env = append(append([]string{}, b.env...), env...)
+	return &more
 }
 
 // result is what a command printed, and its exit code.
@@ -165,6 +170,7 @@ func (b *box) stats() stats {
 // job is a job as jobs list and jobs show print it.
 type job struct {
 	ID, Kind, Queue, State, Error, Runner string
+	Tags                                  []string
 	Attempts, Stalls                      int
 	Args                                  json.RawMessage
 	RunAt                                 time.Time `json:"run_at"`
