@@ -1,8 +1,10 @@
 package mongostore_test
 
 import (
+	"context"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/rowlock/rowlock/adapters/driven/mongostore"
@@ -13,20 +15,28 @@ import (
 	"github.com/rowlock/rowlock/test/servers"
 )
 
-// TestConformance is the store on a database of its own.
+// TestConformance is the store on a client of the host's, whose connections the
+// suite breaks between any two commands.
 func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
-		clock := conformance.NewClock()
-		h := harness(t, mongostore.Config{URI: servers.Mongo(t), Now: clock.Now})
-		h.Advance = clock.Advance
+		uri := servers.Mongo(t, servers.Param("serverSelectionTimeoutMS", "600"))
+		clock, plan := conformance.NewClock(), faults.NewPlan()
+		h := harness(t, mongostore.Config{URI: uri, Now: clock.Now}, func(o *options.ClientOptions) { o.SetDialer(faults.Dialer{Plan: plan}) })
+		h.Advance, h.Faults = clock.Advance, plan
 		return h
 	})
 }
 
-// TestConformanceBroken is the store on a client of the host's whose connections
-// break between any two commands.
-func TestConformanceBroken(t *testing.T) {
-	conformance.Run(t, func(t testing.TB) conformance.Harness { return brokenHarness(t) })
+// TestConformanceOnASet runs all again with what a replica set adds, over a
+// server that plays one.
+func TestConformanceOnASet(t *testing.T) {
+	conformance.Run(t, func(t testing.TB) conformance.Harness {
+		clock := conformance.NewClock()
+		_, uri := newSet(t, servers.Mongo(t))
+		h := harness(t, mongostore.Config{URI: uri, Now: clock.Now})
+		h.Advance = clock.Advance
+		return h
+	})
 }
 
 // TestLifecycle has the server's own clock.
@@ -36,31 +46,45 @@ func TestLifecycle(t *testing.T) {
 	}, system.Clock(), system.IDs())
 }
 
-func harness(t testing.TB, cfg mongostore.Config) conformance.Harness {
+// harness is a store on a client of the test's own.
+func harness(t testing.TB, cfg mongostore.Config, more ...func(*options.ClientOptions)) conformance.Harness {
+	t.Helper()
+	client := connect(t, cfg.URI, more...)
+	cfg.Database = database(t, cfg.URI)
+	b, err := mongostore.FromClient(t.Context(), client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
 	return conformance.Harness{
-		Backend: opened(t, cfg),
+		Backend: b,
+		Begin:   func(t testing.TB) conformance.HostTx { return begin(t, client) },
 		Again:   func(t testing.TB) driven.Backend { return open(t, cfg) },
 		Bare: func(t testing.TB) func() driven.Backend {
-			bare := mongostore.Config{URI: servers.Mongo(t), Now: cfg.Now}
+			bare := cfg
+			bare.CollectionPrefix = "bare_"
 			return func() driven.Backend { return open(t, bare) }
 		},
 	}
 }
 
-func brokenHarness(t testing.TB) conformance.Harness {
+func begin(t testing.TB, client *mongo.Client) conformance.HostTx {
 	t.Helper()
-	clock, plan := conformance.NewClock(), faults.NewPlan()
-	cfg := mongostore.Config{URI: servers.Mongo(t, servers.Param("serverSelectionTimeoutMS", "800")), Now: clock.Now}
-	cfg.Database = database(t, cfg.URI)
-	client := connect(t, cfg.URI, func(o *options.ClientOptions) { o.SetDialer(faults.Dialer{Plan: plan}) })
-	b, err := mongostore.FromClient(t.Context(), client, cfg)
+	session, err := client.StartSession()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
+	if err := session.StartTransaction(); err != nil {
 		t.Fatal(err)
 	}
-	h := harness(t, cfg)
-	h.Backend, h.Advance, h.Faults = b, clock.Advance, plan
-	return h
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() { session.EndSession(ctx) })
+	return conformance.HostTx{
+		Tx:       mongostore.Session(session),
+		Commit:   func() error { return session.CommitTransaction(ctx) },
+		Rollback: func() error { return session.AbortTransaction(ctx) },
+	}
 }

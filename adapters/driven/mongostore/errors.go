@@ -96,7 +96,7 @@ func broken(err error) bool {
 	var connection topology.ConnectionError
 	var queue topology.WaitQueueTimeoutError
 	var network net.Error
-	return errors.Is(err, context.Canceled) || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || labelled(err, "RetryableWriteError") ||
+	return errors.Is(err, context.Canceled) || errors.Is(err, errStreamEnded) || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || labelled(err, "RetryableWriteError") ||
 		errors.As(err, &selection) || errors.As(err, &connection) || errors.As(err, &queue) || errors.As(err, &network)
 }
 

@@ -13,10 +13,11 @@ import (
 )
 
 // Index builds of several processes at once may wait for each other; a
-// compatible server answers that with an InternalError, one build each time.
+// compatible server answers that with an InternalError, to one of them each time.
 const (
-	buildTries = 50
-	buildPause = 40 * time.Millisecond
+	buildTries = 20
+	buildPause = 20 * time.Millisecond // doubled each time, up to buildMost
+	buildMost  = 2 * time.Second
 )
 
 // run does one command of a step. What is done already is no fault, so that a
@@ -37,17 +38,19 @@ func (s *store) run(ctx context.Context, command bson.D) error {
 func (s *store) build(ctx context.Context, command bson.D) error {
 	collection := s.db.Collection(fmt.Sprint(command[0].Value))
 	wanted, _ := field(command, "indexes").(bson.A)
-	for try := 0; ; try++ {
+	wait := buildPause
+	for try := 1; ; try++ {
 		absent, err := s.absent(ctx, collection, wanted)
-		if err == nil && len(absent) > 0 {
-			err = s.db.RunCommand(ctx, bson.D{command[0], {Key: "indexes", Value: absent}}).Err()
+		for i := 0; i < len(absent) && err == nil; i++ { // each by itself: the less is lost to another's
+			err = s.db.RunCommand(ctx, bson.D{command[0], {Key: "indexes", Value: absent[i : i+1]}}).Err()
 		}
 		if err == nil || try == buildTries || !crossed(err) {
 			return err
 		}
-		if err := pause(ctx, time.Duration(float64(buildPause)*(0.5+rand.Float64()))); err != nil {
+		if err := pause(ctx, rand.N(wait)); err != nil {
 			return err
 		}
+		wait = min(2*wait, buildMost)
 	}
 }
 

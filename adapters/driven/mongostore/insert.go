@@ -60,30 +60,38 @@ func (s *store) insertLoose(ctx context.Context, b *batch) error {
 
 var errChanging = &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "the holder of a unique key keeps changing: try again"}
 
-// insertInTx writes all rows or none. A row that is refused ends the
-// transaction; the next one looks first.
+// insertInTx writes all rows or none. A row that is refused, and a conflict with
+// another transaction, ends this one; the next one looks first.
 func (s *store) insertInTx(ctx context.Context, b *batch) error {
 	session, err := s.client.StartSession()
 	if err != nil {
 		return err
 	}
 	defer session.EndSession(context.WithoutCancel(ctx))
-	in := mongo.NewSessionContext(ctx, session)
 	for try := range insertTries {
-		if err := session.StartTransaction(); err != nil {
-			return err
+		took, err := s.transact(mongo.NewSessionContext(ctx, session), session, b, try > 0 || b.looksFirst())
+		if err == nil && took {
+			return nil
 		}
-		clear(b.mine)
-		refused, err := s.attempt(in, b, try > 0 || b.looksFirst())
-		if err == nil && len(refused) == 0 {
-			return session.CommitTransaction(in)
-		}
-		_ = session.AbortTransaction(context.WithoutCancel(in)) // ended by the server else
 		if code, _ := codeOf(err); err != nil && code != domain.Contended {
 			return err
 		}
 	}
 	return errChanging
+}
+
+// transact is one transaction; it took unless rows were refused.
+func (s *store) transact(ctx context.Context, session *mongo.Session, b *batch, look bool) (took bool, err error) {
+	if err := session.StartTransaction(); err != nil {
+		return false, err
+	}
+	clear(b.mine)
+	refused, err := s.attempt(ctx, b, look)
+	if err == nil && len(refused) == 0 {
+		return true, session.CommitTransaction(ctx)
+	}
+	_ = session.AbortTransaction(context.WithoutCancel(ctx)) // else the server ends it
+	return false, err
 }
 
 // attempt judges the rows, upon a look or upon nothing, and writes those that

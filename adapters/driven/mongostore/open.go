@@ -111,7 +111,9 @@ func FromClient(ctx context.Context, client *mongo.Client, cfg Config) (driven.B
 		Close: func() error { s.closed.Store(true); return nil },
 	}
 	if s.set {
-		b.Tx = binder{s}
+		n := newNotifier(s)
+		b.Tx, b.Notify = binder{s}, n
+		b.Close = n.close
 	}
 	return b, nil
 }
