@@ -68,7 +68,7 @@ func testKilledRunners(t *testing.T, b *box) {
 		}
 	}
 	close(killed)
-	eventually(t, "every job ended", func() bool { s := b.stats().Totals; return s.Pending == 0 && s.Running == 0 })
+	eventually(t, "every job is done", func() bool { return b.stats().Totals.Done == jobs })
 	for _, p := range others {
 		p.stop()
 	}
@@ -81,9 +81,6 @@ func checkReruns(t *testing.T, b *box, srv *web, jobs int, held map[string]bool)
 	t.Helper()
 	if len(held) == 0 {
 		t.Fatal("no runner was killed in mid-work")
-	}
-	if s := b.stats().Totals; s.Done != jobs {
-		t.Errorf("%d of %d are done: %+v", s.Done, jobs, s)
 	}
 	for _, j := range b.jobs() {
 		if j.State != "done" || j.Attempts != 1 || j.Error != "" {

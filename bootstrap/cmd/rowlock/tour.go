@@ -141,7 +141,10 @@ func (t *tour) until(ctx context.Context, reached func(domain.Tally) bool) error
 	}
 }
 
-// settled says that nothing moves any more but what is meant to wait.
+// settled says that nothing moves any more but what is meant to wait. A job that
+// moves while the states are counted one after another may be in none of them, so
+// all must be there.
 func (t *tour) settled(sum domain.Tally) bool {
-	return sum.Due == 0 && sum.Running == 0 && sum.Scheduled == t.waiting
+	all := sum.Pending() + sum.Running + sum.Done + sum.Dead + sum.Cancelled
+	return sum.Due == 0 && sum.Running == 0 && sum.Scheduled == t.waiting && all == t.enqueued.Load()
 }
