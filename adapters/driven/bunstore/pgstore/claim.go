@@ -85,7 +85,7 @@ func kindsText(d *bunstore.Dialect) string {
 // claimer is the claim of one table.
 type claimer struct {
 	promote, oneKind, kinds bunstore.Stmt
-	shares                  shares
+	shares                  bunstore.Shares
 }
 
 func newClaimer(d *bunstore.Dialect) *claimer {
@@ -102,7 +102,7 @@ type took struct {
 // Take claims until it has N jobs or no arm has more. Each statement stands for
 // itself: what was taken before one failed is answered.
 func (c *claimer) Take(ctx context.Context, conn bunstore.Conn, now any, r driven.ClaimRequest) (res driven.Claims, err error) {
-	quotas := c.shares.quotas(r)
+	quotas := c.shares.Quotas(r)
 	for promoted, left := false, r.N; ; {
 		t, err := c.take(ctx, conn, now, r, left, promoted, quotas)
 		if err != nil {
@@ -119,9 +119,9 @@ func (c *claimer) Take(ctx context.Context, conn bunstore.Conn, now any, r drive
 			}
 			promoted, res.More = true, n >= promoteBound
 		case left > 0 && t.cut > 0:
-			quotas = deeper(quotas)
+			quotas = bunstore.Deeper(quotas)
 		default:
-			c.shares.learn(r, res.Jobs)
+			c.shares.Learn(r, res.Jobs)
 			res.Next = until(t)
 			return res, nil
 		}

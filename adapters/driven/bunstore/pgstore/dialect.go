@@ -110,3 +110,15 @@ func array(texts []string) string {
 
 // uuid is an id as a bound value that every mode of pgx takes.
 func uuid(id [16]byte) any { return pgtype.UUID{Bytes: id, Valid: true} }
+
+// numbers is the literal of an array of numbers.
+func numbers(list []int) string {
+	b := []byte{'{'}
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return string(append(b, '}'))
+}
