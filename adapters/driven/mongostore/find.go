@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"regexp"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -71,15 +72,35 @@ func (s *store) page(ctx context.Context, op string, f domain.Filter, p domain.P
 	return rows, err
 }
 
-// Count counts one beyond the limit, to know whether it was reached.
+// Count counts one beyond the limit, to know whether there are more. Ready
+// documents are in another index than the rest, so they are counted apart.
 func (s *store) Count(ctx context.Context, f domain.Filter, limit int) (n int, exact bool, err error) {
 	err = s.look(ctx, "count jobs", func(ctx context.Context) error {
-		found, err := s.jobs.CountDocuments(ctx, chosen(f), options.Count().SetLimit(int64(limit)+1))
-		n, exact = min(int(found), limit), err == nil && int(found) <= limit
-		return err
+		parts := []domain.Filter{f}
+		if others := slices.DeleteFunc(slices.Clone(f.States), isReady); len(others) > 0 && len(others) < len(f.States) {
+			parts = []domain.Filter{f, f}
+			parts[0].States, parts[1].States = []domain.State{domain.Ready}, others
+		}
+		for _, part := range parts {
+			found, err := s.jobs.CountDocuments(ctx, chosen(part), options.Count().SetLimit(int64(limit-n)+1))
+			if err != nil {
+				return err
+			}
+			if n += int(found); n > limit {
+				break
+			}
+		}
+		n, exact = min(n, limit), n <= limit
+		return nil
 	})
 	return n, exact, err
 }
+
+func isReady(state domain.State) bool { return state == domain.Ready }
+
+// anyQueue holds for every document: no name is empty. The index `ready` begins
+// with the queue, so a filter on ready documents that does not name it has no index.
+var anyQueue = bson.D{{Key: "$gt", Value: ""}}
 
 // chosen is the filter as the server takes it.
 func chosen(f domain.Filter) bson.D {
@@ -91,6 +112,7 @@ func chosen(f domain.Filter) bson.D {
 	}
 	add(len(f.States) > 0, "state", oneOf(f.States).Value)
 	add(f.Queue != "", "queue", f.Queue)
+	add(f.Queue == "" && len(f.States) == 1 && isReady(f.States[0]), "queue", anyQueue)
 	add(f.Kind != "", "kind", f.Kind)
 	add(f.Tenant != "", "tenant", f.Tenant)
 	add(f.Tag != "", "tags", f.Tag)

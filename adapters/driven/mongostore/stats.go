@@ -71,7 +71,7 @@ func (s *store) tenantStats(ctx context.Context, m *sums, tenant string, limit i
 func (s *store) stateStats(ctx context.Context, m *sums, state domain.State, limit int) error {
 	where, sort := bson.D{{Key: "state", Value: state}}, bson.D{{Key: "wake_at", Value: -1}}
 	if state == domain.Ready {
-		sort = nil
+		where, sort = append(where, bson.E{Key: "queue", Value: anyQueue}), nil
 	}
 	groups, err := s.group(ctx, where, sort, limit, m.now)
 	if err != nil {
