@@ -1,1 +1,1 @@
-DROP TABLE "{prefix}jobs";
+DROP TABLE IF EXISTS "{prefix}jobs";

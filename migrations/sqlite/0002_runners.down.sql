@@ -1,1 +1,1 @@
-DROP TABLE "{prefix}runners";
+DROP TABLE IF EXISTS "{prefix}runners";

@@ -40,8 +40,7 @@ type Notifier interface {
 	// Notify hints that the queues may hold due jobs; "" is any queue. It never
 	// blocks for long.
 	Notify(queues ...string)
-	// Listen calls hear for every hint until the context ends (notify/hears). hear
-	// must not block.
+	// Listen calls hear for every hint until the context ends. hear must not block.
 	Listen(ctx context.Context, hear func(queue string)) error
 }
 

@@ -17,6 +17,7 @@ func migrateCases() []testCase {
 		{"concurrent", migrateConcurrent},
 		{"print", migratePrint},
 		{"missing", migrateMissing},
+		{"older", migrateOlder},
 	}
 }
 
@@ -177,5 +178,21 @@ func migrateMissing(c *rig) {
 		if !strings.Contains(domain.HintOf(err), "migrate") {
 			b.Fatalf("%s on a store that is not installed: %v, want the hint to name the migration", name, err)
 		}
+	}
+}
+
+// older: of an older schema what needs a later step says so and how to get it,
+// and the rest works.
+func migrateOlder(c *rig) {
+	b, _ := c.bare()
+	all, _ := b.status()
+	for step := 1; step < len(all); step++ {
+		b.up(step)
+		for name, call := range b.calls(b.Context()) {
+			if err := call(); err != nil && !strings.Contains(domain.HintOf(err), "migrate") && domain.CodeOf(err) != domain.NotFound {
+				b.Fatalf("%s at step %d: %v, want it to work or to name the migration", name, step, err)
+			}
+		}
+		b.works()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,8 @@ func (m migrator) steps(to int) ([]step, error) {
 }
 
 // move applies a step or takes it back and answers when it was applied; the zero
-// time where there was nothing to do.
+// time where there was nothing to do. A step is applied when its record and its
+// tables are there: one that lost a table is applied again.
 func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err error) {
 	err = m.s.e.Alone(ctx, func(ctx context.Context, c Conn) error {
 		at = time.Time{}
@@ -94,15 +96,17 @@ func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err
 		if err != nil {
 			return err
 		}
-		was, there := applied[st.number]
+		was, recorded := applied[st.number]
+		there := recorded
+		if up && recorded {
+			if there, err = m.whole(ctx, c, st); err != nil {
+				return err
+			}
+		}
 		if there == up {
 			return nil
 		}
-		list, note := st.up, m.insert(st)
-		if !up {
-			list, note = st.down, m.remove(st)
-		}
-		list = append(list, statement{text: note})
+		list := m.statements(st, up, recorded)
 		if !up && len(applied) == 1 { // the last one: nothing of ours stays behind
 			list = append(list, statement{text: "DROP TABLE " + m.s.d.Table("migrations")})
 		}
@@ -118,6 +122,27 @@ func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err
 		return err
 	})
 	return at, m.s.fault(ctx, fmt.Sprintf("migrate step %d", st.number), err)
+}
+
+// statements are those of a step, and of its record.
+func (m migrator) statements(st step, up, recorded bool) []statement {
+	switch {
+	case !up:
+		return append(slices.Clone(st.down), statement{text: m.remove(st)})
+	case recorded:
+		return st.up
+	}
+	return append(slices.Clone(st.up), statement{text: m.insert(st)})
+}
+
+// whole says whether the tables of a step are there.
+func (m migrator) whole(ctx context.Context, c Conn, st step) (bool, error) {
+	for _, name := range st.tables {
+		if there, err := m.s.hasTable(ctx, c, name); err != nil || !there {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // run executes one statement, unless its work is done already.
@@ -193,8 +218,19 @@ func (m migrator) Status(ctx context.Context) ([]driven.Step, error) {
 	}
 	var applied map[int]time.Time
 	err = m.s.read(ctx, "read migrations", func(ctx context.Context, c Conn) (err error) {
-		applied, err = m.applied(ctx, c)
-		return err
+		if applied, err = m.applied(ctx, c); err != nil {
+			return err
+		}
+		for _, st := range steps {
+			whole, err := m.whole(ctx, c, st)
+			if err != nil {
+				return err
+			}
+			if !whole {
+				delete(applied, st.number)
+			}
+		}
+		return nil
 	})
 	out := make([]driven.Step, len(steps))
 	for i, st := range steps {

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type step struct {
 	name   string
 	up     []statement
 	down   []statement
+	tables []string // that up creates, by their bare names
 }
 
 // statement is one DDL statement.
@@ -48,10 +50,23 @@ func loadSteps(d *Dialect) ([]step, error) {
 				return nil, err
 			}
 			*to = split(marks.Replace(string(text)))
+			if ext == ".up.sql" {
+				s.tables = tablesOf(string(text), d.Prefix)
+			}
 		}
 		steps = append(steps, s)
 	}
 	return steps, nil
+}
+
+var creates = regexp.MustCompile(`(?m)^CREATE TABLE .*\{prefix\}(\w+)`)
+
+// tablesOf gives the bare names of the tables that a file creates.
+func tablesOf(text, prefix string) (names []string) {
+	for _, m := range creates.FindAllStringSubmatch(text, -1) {
+		names = append(names, prefix+m[1])
+	}
+	return names
 }
 
 // split cuts a file into statements and leaves comments out.

@@ -36,3 +36,11 @@ func TestLoadSteps(t *testing.T) {
 		t.Errorf("a missing number gave %v", err)
 	}
 }
+
+func TestStepsKnowTheirTables(t *testing.T) {
+	text := "-- CREATE TABLE no {prefix}no\nCREATE TABLE \"{schema}\".\"{prefix}jobs\" (\n  a INT\n);\nCREATE INDEX {prefix}jobs_ready ON {prefix}jobs (a);\n" +
+		"CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}job_keys` (\n a INT\n);\nCREATE TABLE [{schema}].[{prefix}slots] (a INT);\n"
+	if got, want := tablesOf(text, "p_"), []string{"p_jobs", "p_job_keys", "p_slots"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -127,20 +127,30 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 	switch {
 	case code == domain.Canceled && hint == "" && ctx.Err() == nil: // a limit of the driver's own, e.g. connect_timeout
 		code, hint = domain.Unavailable, "the database did not answer in time"
-	case code == domain.Internal && s.bare(ctx, read):
-		code, hint = domain.Unsupported, "the tables are not there: run `rowlock migrate up`"
+	case code == domain.Internal || code == domain.Unsupported:
+		if table := s.lacks(ctx, read); table != "" {
+			code, hint = domain.Unsupported, "the table "+table+" is not there: run `rowlock migrate up`"
+		}
 	}
 	return &domain.Fault{Code: code, Op: op, Hint: hint, Err: err}
 }
 
-// bare asks the schema whether the table of jobs is missing.
-func (s *Store) bare(ctx context.Context, read func(context.Context, Work) error) bool {
-	there := false
-	err := read(ctx, func(ctx context.Context, c Conn) (err error) {
-		there, err = s.hasTable(ctx, c, s.d.Prefix+"jobs")
-		return err
+// lacks asks the schema which of the store's tables is missing, "" for none.
+func (s *Store) lacks(ctx context.Context, read func(context.Context, Work) error) (missing string) {
+	err := read(ctx, func(ctx context.Context, c Conn) error {
+		for _, table := range []string{s.d.Prefix + "jobs", s.d.Prefix + "runners"} {
+			there, err := s.hasTable(ctx, c, table)
+			if err != nil || !there {
+				missing = table
+				return err
+			}
+		}
+		return nil
 	})
-	return err == nil && !there
+	if err != nil {
+		return ""
+	}
+	return missing
 }
 
 func (s *Store) hasTable(ctx context.Context, c Conn, name string) (there bool, err error) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
+	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
@@ -94,4 +96,54 @@ func complete(t *testing.T, b driven.Backend) {
 	if got := claim(t, b, 1, "k"); len(got.Jobs) != 1 {
 		t.Errorf("claimed %d jobs of 1", len(got.Jobs))
 	}
+}
+
+// A table that was lost is named, where it is needed, and comes back with the next
+// migration; what does not need it goes on.
+func TestLostTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	b, db := open(t, sqlitestore.Config{Path: path}), pool(t, path, nil)
+	insert(t, b, jobs(1, "k"))
+	for _, table := range []string{"rowlock_runners", "rowlock_jobs"} {
+		if _, err := db.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.Store.ListRunners(t.Context(), 1)
+		if table == "rowlock_jobs" {
+			_, err = b.Store.Insert(t.Context(), jobs(1, "k"))
+		}
+		wantCode(t, err, domain.Unsupported)
+		if hint := domain.HintOf(err); !strings.Contains(hint, table) || !strings.Contains(hint, "rowlock migrate up") {
+			t.Errorf("the hint is %q", hint)
+		}
+		if table == "rowlock_runners" {
+			insert(t, b, jobs(1, "k"))
+		}
+		steps, err := b.Schema.Status(t.Context())
+		if err != nil || unapplied(steps) != 1 {
+			t.Errorf("without %s: %+v, %v", table, steps, err)
+		}
+		if done, err := b.Schema.Up(t.Context(), 0); err != nil || len(done) != 1 {
+			t.Errorf("up without %s: %+v, %v", table, done, err)
+		}
+		if steps, err := b.Schema.Status(t.Context()); err != nil || unapplied(steps) != 0 {
+			t.Errorf("after it: %+v, %v", steps, err)
+		}
+	}
+	insert(t, b, jobs(1, "k"))
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE rowlock_runners"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Schema.Down(t.Context(), 0); err != nil {
+		t.Errorf("down without a table: %v", err)
+	}
+}
+
+func unapplied(steps []driven.Step) (n int) {
+	for _, s := range steps {
+		if s.AppliedAt.IsZero() {
+			n++
+		}
+	}
+	return n
 }
