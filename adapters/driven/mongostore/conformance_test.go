@@ -2,6 +2,7 @@ package mongostore_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -19,7 +20,11 @@ import (
 // suite breaks between any two commands.
 func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
-		uri := servers.Mongo(t, servers.Param("serverSelectionTimeoutMS", "600"))
+		wait := "10000"
+		if strings.Contains(t.Name(), "/faults/") { // where the server is away on purpose
+			wait = "600"
+		}
+		uri := servers.Mongo(t, servers.Param("serverSelectionTimeoutMS", wait))
 		clock, plan := conformance.NewClock(), faults.NewPlan()
 		h := harness(t, mongostore.Config{URI: uri, Now: clock.Now}, func(o *options.ClientOptions) { o.SetDialer(faults.Dialer{Plan: plan}) })
 		h.Advance, h.Faults = clock.Advance, plan

@@ -56,7 +56,7 @@ func (m migrator) Down(ctx context.Context, to int) (done []driven.Step, err err
 		if err != nil {
 			return err
 		}
-		m.s.installed.Store(false)
+		m.s.installed.Store(0)
 		for i := len(steps) - 1; i >= 0 && steps[i].number > to; i-- {
 			st := steps[i]
 			for _, command := range st.down {
@@ -156,21 +156,6 @@ func (m migrator) applied(ctx context.Context) (map[int]int64, error) {
 		applied[r.Number] = r.AppliedAt
 	}
 	return applied, err
-}
-
-// missing names the first step that is not applied, "" for none.
-func (m migrator) missing(ctx context.Context) (string, error) {
-	steps, err := loadSteps(m.s.prefix)
-	if err != nil {
-		return "", err
-	}
-	applied, err := m.applied(ctx)
-	for _, st := range steps {
-		if _, there := applied[st.number]; !there {
-			return fmt.Sprintf("step %d: %s", st.number, st.name), err
-		}
-	}
-	return "", err
 }
 
 // fault says which command was refused.

@@ -39,8 +39,9 @@ type store struct {
 	jobs, runners, book *mongo.Collection
 	prefix              string
 	clock               func() time.Time
-	set                 bool // of a replica set: it has transactions
-	installed, closed   atomic.Bool
+	set                 bool         // of a replica set: it has transactions
+	installed           atomic.Int32 // the last step that was found applied
+	closed              atomic.Bool
 }
 
 var _ driven.Store = (*store)(nil)
@@ -167,22 +168,30 @@ func (s *store) now(ctx context.Context) (int64, error) {
 
 // do runs the work of one call that needs the time.
 func (s *store) do(ctx context.Context, op string, work func(ctx context.Context, now int64) error) error {
-	return s.look(ctx, op, func(ctx context.Context) error {
-		now, err := s.now(ctx)
-		if err != nil {
-			return err
-		}
-		return work(ctx, now)
-	})
+	return s.look(ctx, op, func(ctx context.Context) error { return s.timed(ctx, work) })
 }
 
-// look runs the work of one call. A session in the caller's context is taken out
-// of it: what is not asked for by Session does not belong to the host's transaction.
+func (s *store) timed(ctx context.Context, work func(ctx context.Context, now int64) error) error {
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	return work(ctx, now)
+}
+
+// look runs the work of one call on jobs.
 func (s *store) look(ctx context.Context, op string, work func(context.Context) error) error {
+	return s.call(ctx, op, jobsStep, work)
+}
+
+// call runs the work of one call that needs a step of the schema. A session in
+// the caller's context is taken out of it: what is not asked for by Session does
+// not belong to the host's transaction.
+func (s *store) call(ctx context.Context, op string, step int32, work func(context.Context) error) error {
 	err := s.begin(ctx)
 	if err == nil {
 		ctx = mongo.NewSessionContext(ctx, nil)
-		err = s.there(ctx)
+		err = s.there(ctx, step)
 	}
 	if err == nil {
 		err = work(ctx)
@@ -201,19 +210,25 @@ func (s *store) begin(ctx context.Context) error {
 	return nil
 }
 
-// there asks once whether the steps are installed: the server would make a
-// missing collection without its indexes.
-func (s *store) there(ctx context.Context) error {
-	if s.installed.Load() {
+// The steps of the schema that calls need.
+const (
+	jobsStep    = 1
+	runnersStep = 2
+)
+
+// there asks once whether a step is installed: the server would make a missing
+// collection without its indexes.
+func (s *store) there(ctx context.Context, step int32) error {
+	if s.installed.Load() >= step {
 		return nil
 	}
-	missing, err := migrator{s}.missing(ctx)
+	applied, err := migrator{s}.applied(ctx)
 	if err != nil {
 		return err
 	}
-	if missing != "" {
-		return &domain.Fault{Code: domain.Unsupported, Op: "look for the collections", Subject: missing, Hint: "they are not there: run `rowlock migrate up`"}
+	if _, is := applied[int(step)]; !is {
+		return &domain.Fault{Code: domain.Unsupported, Op: "look for the collections", Hint: "they are not there: run `rowlock migrate up`"}
 	}
-	s.installed.Store(true)
+	s.installed.Store(step)
 	return nil
 }

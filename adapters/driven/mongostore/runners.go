@@ -23,9 +23,14 @@ type life struct {
 	LivesTo   int64    `bson:"lives_to"`
 }
 
+// living is do for what needs the collection of runners.
+func (s *store) living(ctx context.Context, op string, work func(ctx context.Context, now int64) error) error {
+	return s.call(ctx, op, runnersStep, func(ctx context.Context) error { return s.timed(ctx, work) })
+}
+
 // Beat writes the runner's document anew and forgets those that fell silent long ago.
 func (s *store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error {
-	return s.do(ctx, "beat", func(ctx context.Context, now int64) error {
+	return s.living(ctx, "beat", func(ctx context.Context, now int64) error {
 		l := life{ID: r.ID, Kinds: r.Kinds, Queues: r.Queues, SeenAt: now, LivesTo: now + ms(ttl)}
 		if !r.StartedAt.IsZero() {
 			l.StartedAt = r.StartedAt.UnixMilli()
@@ -41,7 +46,7 @@ func (s *store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration
 
 // Leave removes the runner's document.
 func (s *store) Leave(ctx context.Context, id string) error {
-	return s.look(ctx, "leave", func(ctx context.Context) error {
+	return s.call(ctx, "leave", runnersStep, func(ctx context.Context) error {
 		_, err := s.runners.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}})
 		return err
 	})
@@ -49,7 +54,7 @@ func (s *store) Leave(ctx context.Context, id string) error {
 
 // ListRunners lists who lives.
 func (s *store) ListRunners(ctx context.Context, limit int) (live []domain.RunnerInfo, err error) {
-	err = s.do(ctx, "list runners", func(ctx context.Context, now int64) error {
+	err = s.living(ctx, "list runners", func(ctx context.Context, now int64) error {
 		if limit <= 0 {
 			return nil
 		}
