@@ -163,8 +163,8 @@ func testResumedRunnerIsRefused(t *testing.T, b *box) {
 	}
 }
 
-// TestRecoveryByHand: what a killed runner held is put back and done by commands
-// that run once, and a job that takes its process down each time is dead in the end.
+// TestRecoveryByHand: what a killed runner held is put back by a command that runs
+// once, and a job that takes its process down each time is dead in the end.
 func TestRecoveryByHand(t *testing.T) {
 	onEveryStore(t, testRecoveryByHand)
 }

@@ -26,6 +26,7 @@ func testSignals(t *testing.T, b *box) {
 	graceful := b.worker("--json")
 	<-arrived
 	graceful.signal(syscall.SIGTERM)
+	graceful.signal(syscall.SIGINT) // at once: the same request, by another way
 	graceful.logged("stopping")
 	close(release)
 	if code := graceful.exit(); code != 0 || graceful.out.String() != "{\"stopped\":true}\n" {

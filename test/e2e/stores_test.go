@@ -50,8 +50,13 @@ func onEveryStore(t *testing.T, test func(t *testing.T, b *box)) {
 // onEveryEmptyStore runs a case on each store as it is before the first command.
 func onEveryEmptyStore(t *testing.T, test func(t *testing.T, b *box)) {
 	t.Helper()
+	on(t, stores(), test)
+}
+
+func on(t *testing.T, stores []store, test func(t *testing.T, b *box)) {
+	t.Helper()
 	t.Parallel()
-	for _, s := range stores() {
+	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, s.box(t))
