@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +11,9 @@ import (
 )
 
 const (
-	settleBatch = 500             // outcomes in one write
-	backlogFull = 2 * settleBatch // unwritten outcomes at which lanes stop claiming
+	settleBatch = 500                  // outcomes in one write
+	gatherMost  = 2 * time.Millisecond // how long a write waits for jobs that are about to end
+	backlogFull = 2 * settleBatch      // unwritten outcomes at which lanes stop claiming
 )
 
 // settling is one outcome on its way into the store.
@@ -24,22 +24,25 @@ type settling struct {
 	err     error // the handler's
 }
 
-// completer writes outcomes. While one write is in flight the next ones gather;
-// an idle runner writes at once. A write that fails is tried until the store
+// completer writes outcomes. While one write is in flight the next ones gather,
+// and while short jobs wait for a worker for a moment longer: one large write
+// costs less than two. An idle runner writes at once. A write that fails is tried until the store
 // takes it or says that the claim is gone: a result that is there is never
 // turned into a failure.
 type completer struct {
 	session *session
 	mu      sync.Mutex
 	queue   []settling
+	spare   []settling // empty, of a write that is over
 	backlog atomic.Int64
-	bell    chan struct{}
+	bell    chan struct{} // there is something to write
+	lull    chan struct{} // no job waits for a worker, or a whole write is there
 	closing chan struct{}
 	ended   chan struct{}
 }
 
 func newCompleter(s *session) *completer {
-	return &completer{session: s, bell: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}
+	return &completer{session: s, bell: make(chan struct{}, 1), lull: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}
 }
 
 func (c *completer) add(s settling) {
@@ -48,9 +51,38 @@ func (c *completer) add(s settling) {
 	n := len(c.queue)
 	c.mu.Unlock()
 	c.backlog.Add(1)
-	if n == 1 {
+	switch n {
+	case 1:
 		ring(c.bell)
+	case settleBatch:
+		ring(c.lull)
 	}
+}
+
+// linger waits for short jobs that are about to end.
+func (c *completer) linger() {
+	if !c.more() {
+		return
+	}
+	timer := time.NewTimer(gatherMost)
+	defer timer.Stop()
+	for c.more() {
+		select {
+		case <-c.lull:
+		case <-timer.C:
+			return
+		case <-c.session.quit:
+			return
+		}
+	}
+}
+
+// more says that a write would be larger in a moment.
+func (c *completer) more() bool {
+	c.mu.Lock()
+	n := len(c.queue)
+	c.mu.Unlock()
+	return 0 < n && n < settleBatch && c.session.brisk()
 }
 
 func (c *completer) full() bool { return c.backlog.Load() >= backlogFull }
@@ -65,7 +97,7 @@ func (c *completer) run() {
 	defer close(c.ended)
 	wait := backoff{first: 100 * time.Millisecond, cap: 2 * time.Second}
 	for {
-		runtime.Gosched() // whoever is about to add an outcome is in time for this write
+		c.linger()
 		batch := c.gather()
 		if batch == nil {
 			select {
@@ -81,6 +113,7 @@ func (c *completer) run() {
 		}
 		again := c.write(batch)
 		if len(again) == 0 {
+			c.recycle(batch)
 			wait.reset()
 			continue
 		}
@@ -98,14 +131,20 @@ func (c *completer) gather() []settling {
 	if len(c.queue) == 0 {
 		return nil
 	}
-	if len(c.queue) <= settleBatch {
-		batch := c.queue
-		c.queue = nil
-		return batch
+	batch := c.queue
+	if len(batch) > settleBatch {
+		batch = batch[:settleBatch:settleBatch]
 	}
-	batch := c.queue[:settleBatch:settleBatch]
-	c.queue = append([]settling(nil), c.queue[settleBatch:]...)
+	c.queue, c.spare = append(c.spare, c.queue[len(batch):]...), nil
 	return batch
+}
+
+// recycle keeps the room of a batch that is written for the next.
+func (c *completer) recycle(batch []settling) {
+	clear(batch) // nothing of it is needed any more
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spare = batch[:0]
 }
 
 func (c *completer) putBack(again []settling) {

@@ -6,7 +6,8 @@
 //
 //   - a lane claims for one queue, or for all of them, and feeds a fixed number
 //     of worker goroutines;
-//   - the completer writes outcomes, gathering while a write is in flight;
+//   - the completer writes outcomes, gathering while a write is in flight or short
+//     jobs wait for a worker;
 //   - the keepers renew leases, watch over them and say that the runner lives,
 //     each in a goroutine of its own, so that no handler can hold them up.
 //

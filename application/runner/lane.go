@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,7 @@ type lane struct {
 	session   *session
 	queue     string // "" is all
 	size      int    // workers
-	jobs      chan *attempt
+	line      line
 	load      atomic.Int64  // claimed and not yet run to their end
 	mean      atomic.Int64  // recent run time, as nanoseconds; 0: not known
 	ranAt     atomic.Int64  // when the last run ended
@@ -39,7 +38,6 @@ type lane struct {
 func newLane(s *session, queue string, size int) *lane {
 	return &lane{
 		session: s, queue: queue, size: size,
-		jobs:   make(chan *attempt, 2*size),
 		hungry: make(chan struct{}, 1), bell: make(chan struct{}, 1),
 		empty: backoff{first: emptyFirst, cap: emptyLongest, jitter: true},
 	}
@@ -95,13 +93,9 @@ func (l *lane) low() int {
 }
 
 // room is how many jobs to claim now: none while enough wait for the workers, or
-// too many outcomes wait to be written. Workers that were just handed a short job
-// get to run it first: one large claim costs less than two.
+// too many outcomes wait to be written.
 func (l *lane) room() int {
-	if l.load.Load() > 0 {
-		runtime.Gosched()
-	}
-	if len(l.jobs) > l.low() || l.session.completer.full() {
+	if l.line.size() > l.low() || l.session.completer.full() {
 		return 0
 	}
 	return min(l.size+l.prefetch()-int(l.load.Load()), claimMost)
@@ -183,15 +177,9 @@ func (l *lane) sleep(t turn) time.Duration {
 
 // close gives back what waits and lets the workers end.
 func (l *lane) close() {
-	for {
-		select {
-		case a := <-l.jobs:
-			l.load.Add(-1)
-			l.session.giveBack(a)
-		default:
-			close(l.jobs)
-			return
-		}
+	for _, a := range l.line.close() {
+		l.load.Add(-1)
+		l.session.giveBack(a)
 	}
 }
 
@@ -244,17 +232,18 @@ func (l *lane) accept(jobs []driven.Claimed, sent time.Duration, n int) {
 		s.completer.add(a.release(s.cfg.Lease/2, 0))
 	}
 	l.load.Add(int64(len(batch)))
+	fit := batch[:0]
 	for i, a := range batch {
 		s.claimed(a)
 		if a.plan == nil || i >= n { // a store that gave what was not asked for
 			s.giveBack(a)
 		}
 		if a.phase.Load() == waiting {
-			l.jobs <- a
-		} else {
-			l.load.Add(-1)
+			fit = append(fit, a)
 		}
 	}
+	l.load.Add(int64(len(fit) - len(batch)))
+	l.line.put(fit)
 }
 
 func (s *session) newAttempt(l *lane, c *driven.Claimed, sent time.Duration) *attempt {

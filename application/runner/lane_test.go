@@ -111,6 +111,23 @@ func TestPrefetchedJobIsGivenBack(t *testing.T) {
 	})
 }
 
+// Workers are woken one by one, also while those woken before are busy.
+func TestAsManyRunAsThereAreWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 50
+		k := newKit(t)
+		var all sync.WaitGroup
+		all.Add(workers)
+		k.handle("k", func(context.Context, driven.Task) error { all.Done(); all.Wait(); return nil })
+		r := k.started(runner.Config{Concurrency: workers})
+		synctest.Wait() // all rest
+		ids := k.put("k", workers)
+		synctest.Wait()
+		k.wantState(domain.Done, ids...)
+		k.stop(r)
+	})
+}
+
 func TestEnqueueWakesAtOnce(t *testing.T) {
 	for name, cfg := range map[string]runner.Config{"one queue": lease(time.Minute), "all queues": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -110,6 +110,16 @@ func (s *session) stopping() bool {
 	}
 }
 
+// brisk says that short jobs wait for a worker.
+func (s *session) brisk() bool {
+	for _, l := range s.lanes {
+		if mean := l.mean.Load(); l.line.size() > 0 && mean > 0 && mean < int64(gatherMost) {
+			return true
+		}
+	}
+	return false
+}
+
 // listen hears the hints of others. A listener that ended is armed again, and
 // what it missed is looked for.
 func (s *session) listen() {

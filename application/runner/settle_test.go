@@ -188,3 +188,37 @@ func TestOvertakenOutcomeIsDropped(t *testing.T) {
 		}
 	})
 }
+
+// While short jobs wait for a worker, outcomes wait for theirs.
+func TestWritesWaitForShortJobs(t *testing.T) {
+	for _, c := range []struct{ run, write time.Duration }{{time.Millisecond, 3 * time.Millisecond / 2}, {10 * time.Millisecond, 5 * time.Millisecond}} {
+		t.Run(c.run.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t)
+				var runs atomic.Int64
+				k.handle("k", func(context.Context, driven.Task) error {
+					if runs.Add(1) == 2 {
+						time.Sleep(c.run / 2) // the others run on, and as many wait
+						return nil
+					}
+					time.Sleep(c.run)
+					return nil
+				})
+				r := k.started(runner.Config{Concurrency: 10})
+				k.put("k", 1)
+				time.Sleep(time.Second) // how long it ran is known now
+				var writes []time.Duration
+				door := func([]driven.Outcome) error { writes = append(writes, k.since()); return nil }
+				k.store.settle.Store(&door)
+				began := k.since()
+				ids := k.put("k", 20)
+				time.Sleep(time.Second)
+				k.stop(r)
+				k.wantState(domain.Done, ids...)
+				if first := writes[0] - began; first != c.write {
+					t.Errorf("the first outcomes were written after %v, want %v", first, c.write)
+				}
+			})
+		})
+	}
+}

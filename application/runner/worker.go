@@ -24,12 +24,16 @@ func (l *lane) work() {
 		}
 		l.session.workers.Done()
 	}()
-	for {
-		if len(l.jobs) <= l.low() {
+	for seat := newSeat(); ; {
+		waiting := l.line.size()
+		if waiting <= l.low() {
 			ring(l.hungry)
 		}
-		a, open := <-l.jobs
-		if !open {
+		if waiting == 0 {
+			ring(l.session.completer.lull)
+		}
+		a := l.line.take(seat)
+		if a == nil {
 			clean = true
 			return
 		}
