@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestOutage: a runner loses its way to the server for longer than its lease. What
-// it held is done by another, what it says of that later does not count, and it
-// works on when it finds the server again.
+// TestOutage: a runner loses its way to the server for longer than its lease, first
+// in silence, then with an error. What it held is done by another, what it says of
+// that later does not count, and it works on when it finds the server again.
 func TestOutage(t *testing.T) {
 	on(t, slices.DeleteFunc(stores(), func(s store) bool { return s.own }), testOutage)
 }
@@ -38,9 +37,10 @@ func testOutage(t *testing.T, b *box) {
 	}
 	b.ok("enqueue", "--file", b.file(lines...))
 	eventually(t, "both have jobs in hand", func() bool { return len(b.holds(lost)) > 0 && len(b.holds(other)) > 0 })
-	way.cut()
+	way.hush()
 	held := b.holds(lost)
 	other.logged("stalled")
+	lost.logged("lease_lost")
 	close(release)
 	eventually(t, "the other did every job", func() bool { return b.stats().Totals.Done == len(lines) })
 	for _, id := range held {
@@ -48,8 +48,8 @@ func testOutage(t *testing.T, b *box) {
 			t.Errorf("what was lost is %+v", j)
 		}
 	}
+	way.cut()
 	lost.logged("unavailable")
-	lost.logged("lease_lost")
 	other.stop()
 	way.mend()
 	b.ok("enqueue", "http", `{"url":"`+srv.URL+`/again"}`)
@@ -57,13 +57,15 @@ func testOutage(t *testing.T, b *box) {
 	lost.stop()
 }
 
-// way is the network between a runner and a server, which can be cut.
+// way is the network between a runner and a server.
 type way struct {
 	dsn  string // by this way
 	to   string
 	mu   sync.Mutex
+	news *sync.Cond // of the two below
+	mute bool       // nothing comes through, and nobody is told
 	off  bool
-	open []net.Conn
+	ends []net.Conn
 }
 
 func newWay(t *testing.T, dsn string) *way {
@@ -76,6 +78,7 @@ func newWay(t *testing.T, dsn string) *way {
 		t.Fatal(err)
 	}
 	w := &way{to: u.Host}
+	w.news = sync.NewCond(&w.mu)
 	u.Host = door.Addr().String()
 	if query := u.Query(); strings.HasPrefix(u.Scheme, "mongodb") { // else it would be told the server's own address
 		query.Set("directConnection", "true")
@@ -101,8 +104,8 @@ func (w *way) serve(door net.Listener) {
 			_ = near.Close()
 			continue
 		}
-		go join(near, far)
-		go join(far, near)
+		go w.join(near, far)
+		go w.join(far, near)
 	}
 }
 
@@ -110,34 +113,51 @@ func (w *way) serve(door net.Listener) {
 func (w *way) keep(ends ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open = append(w.open, ends...)
+	w.ends = append(w.ends, ends...)
 	if w.off {
 		w.close()
 	}
 	return !w.off
 }
 
-func join(from, to net.Conn) {
-	_, _ = io.Copy(to, from) // it ends when either end is closed
-	_, _ = from.Close(), to.Close()
+// join passes on what comes, until either end is closed.
+func (w *way) join(from, to net.Conn) {
+	defer from.Close()
+	defer to.Close()
+	part := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(part)
+		w.passes()
+		if _, failed := to.Write(part[:n]); err != nil || failed != nil {
+			return
+		}
+	}
 }
 
-func (w *way) cut() {
+func (w *way) passes() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.off = true
-	w.close()
+	for w.mute {
+		w.news.Wait()
+	}
 }
 
-func (w *way) mend() {
+func (w *way) hush() { w.set(true, false) }
+func (w *way) cut()  { w.set(false, true) }
+func (w *way) mend() { w.set(false, false) }
+
+func (w *way) set(mute, off bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.off = false
+	if w.mute, w.off = mute, off; off {
+		w.close()
+	}
+	w.news.Broadcast()
 }
 
 func (w *way) close() {
-	for _, end := range w.open {
+	for _, end := range w.ends {
 		_ = end.Close()
 	}
-	w.open = nil
+	w.ends = nil
 }
