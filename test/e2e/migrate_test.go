@@ -15,9 +15,10 @@ func TestMigrations(t *testing.T) {
 }
 
 func testMigrations(t *testing.T, b *box) {
-	steps := b.steps("migrate", "status")
-	if len(steps) == 0 || steps[0].Number != 1 || applied(steps) != 0 {
-		t.Fatalf("before: %+v", steps)
+	status := b.ok("migrate", "status", "--json") // to find nothing is an answer, and no fault
+	steps := read[[]step](t, status)
+	if len(steps) == 0 || steps[0].Number != 1 || applied(steps) != 0 || !strings.Contains(status.err, "rowlock migrate up") {
+		t.Fatalf("before: %+v", status)
 	}
 	if !b.store.own {
 		for _, args := range [][]string{{"stats"}, {"work", "--once"}, {"enqueue", "k"}} {
@@ -35,6 +36,9 @@ func testMigrations(t *testing.T, b *box) {
 	}
 	if again := b.steps("migrate", "up"); len(again) != 0 {
 		t.Errorf("a second time: %+v", again)
+	}
+	if r := b.ok("migrate", "status"); strings.Contains(r.err, "rowlock migrate up") {
+		t.Errorf("nothing is left to do: %v", r)
 	}
 	if r := b.ok("migrate", "print", "--step", "1"); !strings.Contains(strings.ToLower(r.out), "create") || !strings.Contains(r.out, "rowlock_jobs") {
 		t.Error(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -80,6 +81,7 @@ func (s *shell) migrateStatus() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				s.sayMissing(steps)
 				return s.answer(viewSteps(steps), func(w io.Writer) error {
 					var rows [][]string
 					for _, step := range steps {
@@ -89,6 +91,14 @@ func (s *shell) migrateStatus() *cobra.Command {
 				})
 			})
 		},
+	}
+}
+
+// sayMissing says what is to be done where steps are not applied, which is no fault.
+func (s *shell) sayMissing(steps []driving.Step) {
+	applied := func(step driving.Step) bool { return !step.AppliedAt.IsZero() }
+	if missing := slices.DeleteFunc(slices.Clone(steps), applied); len(missing) > 0 {
+		s.say("%s not applied: run `rowlock migrate up`", count(len(missing), "step"))
 	}
 }
 

@@ -238,6 +238,9 @@ func TestSchemaIsCreatedOnlyInAFreshStore(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.err, "brings it to step 2") || !half[1].AppliedAt.IsZero() {
 		t.Errorf("half: %+v", got)
 	}
+	if got := (runner{fake: &fake{steps: half}}).run(t, "migrate", "status"); got.code != 0 || !strings.Contains(got.err, "1 step not applied: run `rowlock migrate up`") {
+		t.Errorf("migrate status: %+v", got)
+	}
 	if got := (runner{fake: &fake{steps: missing()}}).run(t, "migrate", "up"); got.code != 0 || got.out != "applied 1 jobs\napplied 2 more\n" {
 		t.Errorf("migrate up: %+v", got)
 	}
