@@ -1,178 +1,119 @@
 package mysqlstore_test
 
 import (
-	"database/sql"
-	"errors"
-	"fmt"
-	"sync/atomic"
+	"os"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
-	"github.com/rowlock/rowlock/adapters/driven/bunstore/mysqlstore"
-	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
-	"github.com/rowlock/rowlock/test/faults"
 	"github.com/rowlock/rowlock/test/servers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// products are the servers that every test here runs on.
-var products = []struct {
-	name string
-	dsn  func(testing.TB, ...servers.Option) string
-}{
-	{"mysql", servers.MySQL},
-	{"mariadb", servers.MariaDB},
+// product is one of the two servers that every test here runs on.
+type product struct {
+	name      string
+	dsn       func(testing.TB, ...servers.Option) string
+	isolation string // the variable of a session's default
 }
 
-// onEach runs a test on each server, in a database of its own.
-func onEach(t *testing.T, test func(t *testing.T, dsn string), opts ...servers.Option) {
+var products = []product{
+	{"mysql", servers.MySQL, "transaction_isolation"},
+	{"mariadb", servers.MariaDB, "tx_isolation"},
+}
+
+// onEach runs a test on each server.
+func onEach(t *testing.T, test func(t *testing.T, p product)) {
 	for _, p := range products {
-		t.Run(p.name, func(t *testing.T) { test(t, p.dsn(t, opts...)) })
+		t.Run(p.name, func(t *testing.T) { test(t, p) })
 	}
 }
 
-// TestConformance is the store on a pool of its own, each case with tables of its own.
-func TestConformance(t *testing.T) {
-	onEach(t, func(t *testing.T, dsn string) { conformance.Run(t, suite{dsn: dsn, clock: true}.open) })
+func stress() bool { return os.Getenv("ROWLOCK_STRESS") == "1" }
+
+// without leaves categories to TestConformance, but for the long form of the tests.
+func without(categories ...string) (opts []conformance.Option) {
+	if stress() {
+		return nil
+	}
+	for _, name := range categories {
+		opts = append(opts, conformance.Except(name, "TestConformance has it; here it runs with ROWLOCK_STRESS=1"))
+	}
+	return opts
 }
 
-// TestConformanceInRealTime has the database's own clock.
+// TestConformance is the store on a pool of its own.
+func TestConformance(t *testing.T) {
+	onEach(t, func(t *testing.T, p product) {
+		conformance.Run(t, newSuite(suite{dsn: p.dsn(t), clock: true}).open)
+	})
+}
+
+// TestConformanceInRealTime has the database's own clock, in strange sessions.
 func TestConformanceInRealTime(t *testing.T) {
-	onEach(t, func(t *testing.T, dsn string) { conformance.Run(t, suite{dsn: dsn}.open) })
+	onEach(t, func(t *testing.T, p product) {
+		dsn := p.dsn(t, strange(p)...)
+		conformance.Run(t, newSuite(suite{dsn: dsn, pool: 4, prefix: "Q_"}).open, without("model", "bulk", "concurrency")...)
+	})
 }
 
 // TestConformanceHostPool is the store on a pool of the host's with one
-// connection, and breaks it below the adapter.
+// connection, of which every setting is another than the usual, and breaks it
+// below the adapter.
 func TestConformanceHostPool(t *testing.T) {
-	onEach(t, func(t *testing.T, dsn string) {
-		conformance.Run(t, suite{dsn: dsn, clock: true, pool: 1, faults: true}.open)
+	onEach(t, func(t *testing.T, p product) {
+		dsn := p.dsn(t, loose(p)...)
+		conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1, faults: true}).open, without("model", "bulk", "concurrency")...)
 	})
 }
 
 // TestConformanceNoSkipLocked is the claim for servers that cannot skip locked rows.
 func TestConformanceNoSkipLocked(t *testing.T) {
-	onEach(t, func(t *testing.T, dsn string) {
-		conformance.Run(t, suite{dsn: dsn, clock: true, noSkip: true}.open)
+	onEach(t, func(t *testing.T, p product) {
+		conformance.Run(t, newSuite(suite{dsn: p.dsn(t), clock: true, noSkip: true}).open,
+			without("model", "bulk", "insert", "unique", "find", "errors", "identity", "time", "payload", "tenancy", "hosttx", "migrate", "runners")...)
 	})
 }
 
-// suite is how the cases of one run of the suite open their stores.
-type suite struct {
-	dsn    string
-	clock  bool // with a test clock
-	pool   int  // on a pool of the host's with so many connections
-	faults bool // with faults below that pool
-	noSkip bool
+// loose are settings that check little and count otherwise.
+func loose(p product) []servers.Option {
+	return []servers.Option{
+		servers.Param("clientFoundRows", "true"), servers.Param("interpolateParams", "true"),
+		servers.Param("parseTime", "true"), servers.Param("loc", "Asia/Shanghai"),
+		servers.Param("sql_mode", "''"), servers.Param("time_zone", "'+08:00'"), servers.Param(p.isolation, "'SERIALIZABLE'"),
+	}
 }
 
-// cases counts the cases of all tests, so that each has its own tables.
-var cases atomic.Int64
-
-func (s suite) config(now *conformance.Clock) mysqlstore.Config {
-	cfg := mysqlstore.Config{DSN: s.dsn, TablePrefix: fmt.Sprintf("c%d_", cases.Add(1)), NoSkipLocked: s.noSkip}
-	if s.clock {
-		cfg.Now = now.Now
+// strange are settings under which quotes, words and functions are read otherwise.
+func strange(p product) []servers.Option {
+	return []servers.Option{
+		servers.Param("parseTime", "false"), servers.Param("charset", "latin1"),
+		servers.Param("sql_mode", "'ANSI,IGNORE_SPACE,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,STRICT_ALL_TABLES'"),
+		servers.Param("time_zone", "'-05:00'"), servers.Param(p.isolation, "'REPEATABLE-READ'"),
 	}
-	return cfg
 }
 
-func (s suite) open(t testing.TB) conformance.Harness {
-	clock := conformance.NewClock()
-	cfg := s.config(clock)
-	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.db(t, nil)) },
-		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
-		Bare: func(t testing.TB) func() driven.Backend {
-			cfg := s.config(clock)
-			return func() driven.Backend { return s.backend(t, cfg, nil) }
-		},
+// TestVariations is the whole suite under each setting alone.
+func TestVariations(t *testing.T) {
+	if !stress() {
+		t.Skip("the long form, ROWLOCK_STRESS=1: the runs of the suite have these settings together")
 	}
-	var plan *faults.Plan
-	if s.faults {
-		plan = faults.NewPlan()
-		h.Faults = plan
-	}
-	if s.clock {
-		h.Advance = clock.Advance
-	}
-	h.Backend = s.backend(t, cfg, plan)
-	up(t, h.Backend)
-	return h
-}
-
-// backend opens a store, closed when the test ends.
-func (s suite) backend(t testing.TB, cfg mysqlstore.Config, plan *faults.Plan) driven.Backend {
-	t.Helper()
-	if s.pool > 0 {
-		return fromDB(t, s.db(t, plan), cfg)
-	}
-	return openBare(t, cfg)
-}
-
-// db is a pool of the host's own.
-func (s suite) db(t testing.TB, plan *faults.Plan) *sql.DB {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(s.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if plan != nil {
-		connector = faults.Wrap(connector, plan)
-	}
-	db := sql.OpenDB(connector)
-	if s.pool > 0 {
-		db.SetMaxOpenConns(s.pool)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
-func openBare(t testing.TB, cfg mysqlstore.Config) driven.Backend {
-	t.Helper()
-	b, err := mysqlstore.Open(t.Context(), cfg)
-	return opened(t, b, err)
-}
-
-func fromDB(t testing.TB, db *sql.DB, cfg mysqlstore.Config) driven.Backend {
-	t.Helper()
-	b, err := mysqlstore.FromDB(db, cfg)
-	return opened(t, b, err)
-}
-
-func opened(t testing.TB, b driven.Backend, err error) driven.Backend {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err, errors.Unwrap(err))
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
+	onEach(t, func(t *testing.T, p product) {
+		one := append(append([]servers.Option{}, loose(p)...), strange(p)...)
+		for i, opt := range append(one, servers.Param("interpolateParams", "true"), servers.Param(p.isolation, "'READ-UNCOMMITTED'")) {
+			dsn := p.dsn(t, opt)
+			conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1 + i%3}).open)
 		}
+		conformance.Run(t, newSuite(suite{dsn: quotedDatabase(t, p), clock: true, prefix: "select_"}).open)
 	})
-	return b
 }
 
-func begin(t testing.TB, db *sql.DB) conformance.HostTx {
-	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback() })
-	return conformance.HostTx{Tx: mysqlstore.Tx(tx), Commit: tx.Commit, Rollback: tx.Rollback}
-}
-
-func up(t testing.TB, b driven.Backend) {
-	t.Helper()
-	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
-		t.Fatal(err, errors.Unwrap(err))
-	}
+// TestConformanceInOddNames is a database whose name needs quoting.
+func TestConformanceInOddNames(t *testing.T) {
+	onEach(t, func(t *testing.T, p product) {
+		conformance.Run(t, newSuite(suite{dsn: quotedDatabase(t, p), clock: true, prefix: "select_"}).open,
+			without("model", "bulk", "concurrency", "insert", "unique", "claim", "settle", "lease", "edit", "identity", "time", "payload", "tenancy", "errors", "order", "runners")...)
+	})
 }
