@@ -202,3 +202,16 @@ func TestStoreFaultsPassAndNothingIsTold(t *testing.T) {
 		t.Fatalf("%v, events %v", err, f.events)
 	}
 }
+
+// angry panics at every event.
+type angry struct{}
+
+func (angry) Observe(domain.Event) { panic("observer") }
+
+func TestAnObserverThatPanicsFailsNoEnqueue(t *testing.T) {
+	f := &fake{}
+	c := enqueue.New(enqueue.Config{Store: f, IDs: f, Clock: f, Wake: f, Observer: angry{}})
+	if _, _, err := c.Enqueue(t.Context(), hello{}); err != nil || len(f.rows) != 1 || len(f.woken) != 1 {
+		t.Fatalf("%v, %d rows, woken %v", err, len(f.rows), f.woken)
+	}
+}

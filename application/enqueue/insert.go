@@ -118,11 +118,17 @@ func (c *Client) tell(rows []domain.NewJob, done []driven.Inserted) {
 	for i := range rows {
 		if done[i].Result == domain.InsertedNew {
 			job := &rows[i]
-			c.cfg.Observer.Observe(domain.Event{
+			c.observe(domain.Event{
 				Type: domain.EventEnqueued, Job: done[i].ID, Kind: job.Kind, Queue: job.Queue, Tenant: job.Tenant, Delay: job.Due.After,
 			})
 		}
 	}
+}
+
+// observe tells the observer. One that panics must not fail what was written.
+func (c *Client) observe(e domain.Event) {
+	defer func() { _ = recover() }()
+	c.cfg.Observer.Observe(e)
 }
 
 // awaited lists the queues that hold something new and due soon.

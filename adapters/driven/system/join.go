@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/rowlock/rowlock/domain"
@@ -60,16 +61,14 @@ func (j joined) Listen(ctx context.Context, hear func(queue string)) error {
 }
 
 // Tee makes one observer of several. What is nil is left out; of none it makes
-// one that looks away.
+// one that looks away. An observer that panics ends neither the caller nor the
+// telling: the others hear the event, and that one failed to take it.
 func Tee(observers ...driven.Observer) driven.Observer {
 	var all tee
 	for _, o := range observers {
 		if o != nil {
 			all = append(all, o)
 		}
-	}
-	if len(all) == 1 {
-		return all[0]
 	}
 	return all
 }
@@ -78,7 +77,24 @@ type tee []driven.Observer
 
 // Observe tells each.
 func (t tee) Observe(e domain.Event) {
-	for _, o := range t {
-		o.Observe(e)
+	for i, o := range t {
+		if p := observe(o, e); p != nil {
+			t.tellOf(i, fmt.Errorf("an observer of type %T panicked: %v", o, p))
+		}
 	}
+}
+
+// tellOf tells the others that one failed; what panics at that too stays untold.
+func (t tee) tellOf(failed int, err error) {
+	for i, o := range t {
+		if i != failed {
+			_ = observe(o, domain.Event{Type: domain.EventError, Operation: "observe", Err: err})
+		}
+	}
+}
+
+func observe(o driven.Observer, e domain.Event) (panicked any) {
+	defer func() { panicked = recover() }()
+	o.Observe(e)
+	return nil
 }

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"strings"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -102,4 +103,34 @@ func TestTeeTellsEach(t *testing.T) {
 	if a.n != 2 || b.n != 1 {
 		t.Errorf("told %d and %d times", a.n, b.n)
 	}
+}
+
+// angry panics at every event.
+type angry struct{}
+
+func (angry) Observe(domain.Event) { panic("no") }
+
+// last keeps the events that it hears.
+type last struct{ events []domain.Event }
+
+func (l *last) Observe(e domain.Event) { l.events = append(l.events, e) }
+
+func TestAnObserverThatPanicsSilencesNobody(t *testing.T) {
+	before, after := &last{}, &last{}
+	Tee(before, angry{}, angry{}, after).Observe(domain.Event{Type: domain.EventDied})
+	for _, l := range []*last{before, after} {
+		died, failed := 0, 0
+		for _, e := range l.events {
+			switch {
+			case e.Type == domain.EventDied:
+				died++
+			case e.Type == domain.EventError && e.Operation == "observe" && strings.Contains(e.Err.Error(), "angry"):
+				failed++
+			}
+		}
+		if died != 1 || failed != 2 {
+			t.Errorf("heard %+v", l.events)
+		}
+	}
+	Tee(angry{}).Observe(domain.Event{}) // nobody is there to be told
 }
