@@ -191,8 +191,8 @@ func TestADSNAndItsOptionsAreCheckedByTheStore(t *testing.T) {
 	if text, err := q.Schema().Print(1); err != nil || !strings.Contains(text, "jobs_jobs") {
 		t.Errorf("the prefix is not used: %v", err)
 	}
-	if _, err := rowlock.Open(t.Context(), "postgres://db/app"); domain.CodeOf(err) != domain.Unsupported {
-		t.Errorf("got %v, want Unsupported", err)
+	if _, err := rowlock.Open(t.Context(), "redis://db"); domain.CodeOf(err) != domain.Invalid {
+		t.Errorf("a store that nobody knows: %v, want Invalid", err)
 	}
 }
 
