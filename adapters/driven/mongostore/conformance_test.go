@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
 		wait := "10000"
 		if strings.Contains(t.Name(), "/faults/") { // where the server is away on purpose
-			wait = "600"
+			wait = "250"
 		}
 		uri := servers.Mongo(t, servers.Param("serverSelectionTimeoutMS", wait))
 		clock, plan := conformance.NewClock(), faults.NewPlan()
@@ -36,7 +36,11 @@ func TestConformance(t *testing.T) {
 // over a server that plays one.
 func TestConformanceOnASet(t *testing.T) {
 	var opts []conformance.Option
-	for _, same := range []string{"claim", "order", "settle", "lease", "recover", "edit", "find", "prune", "runners", "errors", "identity", "time", "payload", "tenancy", "model"} {
+	for _, same := range []string{
+		"claim", "order", "settle", "lease", "recover", "edit", "find", "prune", "runners", "errors", "identity", "time", "payload", "tenancy", "model",
+		"bulk/settle", "bulk/edit", "bulk/recover", "concurrency/claim", "concurrency/promote", "concurrency/settle", "concurrency/recover",
+		"concurrency/renew", "concurrency/sweepers", "concurrency/cancel", "concurrency/retry", "concurrency/prune",
+	} {
 		opts = append(opts, conformance.Except(same, "the commands are those of a stand-alone server, where TestConformance shows it"))
 	}
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
