@@ -30,16 +30,24 @@ type record struct {
 // Migrator is the store's schema.
 func (s *Store) Migrator() driven.Migrator { return migrator{s} }
 
-// Up applies what is not applied, up to a number.
+// Up applies what is not applied, up to a number. To find everything applied
+// takes no lock, and no more rights than to work.
 func (m migrator) Up(ctx context.Context, to int) ([]driven.Step, error) {
 	steps, err := m.steps(to)
 	if err != nil {
 		return nil, err
 	}
+	before, err := m.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var done []driven.Step
-	for _, st := range steps {
+	for i, st := range steps {
 		if to != 0 && st.number > to {
 			break
+		}
+		if !before[i].AppliedAt.IsZero() {
+			continue
 		}
 		at, err := m.move(ctx, st, true)
 		if err != nil {
@@ -121,7 +129,7 @@ func (m migrator) move(ctx context.Context, st step, up bool) (at time.Time, err
 		}
 		return err
 	})
-	return at, m.s.fault(ctx, fmt.Sprintf("migrate step %d", st.number), err)
+	return at, m.s.faultOf(ctx, fmt.Sprintf("migrate step %d", st.number), err, nil)
 }
 
 // statements are those of a step, and of its record.

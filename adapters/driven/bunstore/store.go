@@ -114,7 +114,7 @@ func (s *Store) fault(ctx context.Context, op string, err error) error {
 	return s.faultOf(ctx, op, err, s.e.Read)
 }
 
-// faultOf is fault with a way to ask the schema.
+// faultOf is fault with a way to ask the schema; nil: it is not asked.
 func (s *Store) faultOf(ctx context.Context, op string, err error, read func(context.Context, Work) error) error {
 	if err == nil {
 		return nil
@@ -127,7 +127,7 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 	switch {
 	case code == domain.Canceled && hint == "" && ctx.Err() == nil: // a limit of the driver's own, e.g. connect_timeout
 		code, hint = domain.Unavailable, "the database did not answer in time"
-	case code == domain.Internal || code == domain.Unsupported:
+	case read != nil && (code == domain.Internal || code == domain.Unsupported):
 		if table := s.lacks(ctx, read); table != "" {
 			code, hint = domain.Unsupported, "the table "+table+" is not there: run `rowlock migrate up`"
 		}

@@ -72,14 +72,17 @@ func TestAlone(t *testing.T) {
 		switch {
 		case strings.Contains(text, "COLLATIONPROPERTY"):
 			return [][][]driver.Value{{{page, int64(150)}}}, nil
-		case strings.Contains(text, "sys.tables"), strings.HasPrefix(text, "SELECT \"number\""):
-			return [][][]driver.Value{{{int64(1), int64(5)}}}, nil
+		case strings.Contains(text, "sys.tables"):
+			return [][][]driver.Value{{{int64(1)}}}, nil
 		}
 		return nil, nil
 	}
 	b, s := talk(t, answer)
 	if _, err := b.Schema.Up(t.Context(), 1); err != nil {
 		t.Fatal(err)
+	}
+	for len(s.asked) > 0 && !strings.Contains(s.asked[0].text, "COLLATIONPROPERTY") {
+		s.asked = s.asked[1:] // whether there is anything to do
 	}
 	want := []string{"COLLATIONPROPERTY", "sys.sp_getapplock @Resource = N'rowlock migrate [dbo].[rowlock_]'", "sys.schemas", "CREATE SCHEMA [dbo]", "sys.tables"}
 	for i, part := range want {
