@@ -85,7 +85,7 @@ func (w *wire) strike(s *step, when When) error {
 		return nil
 	}
 	if ok {
-		_ = w.Conn.Close() // it was struck
+		_ = w.Close() // it was struck
 		return what.err
 	}
 	return nil
@@ -93,7 +93,7 @@ func (w *wire) strike(s *step, when When) error {
 
 func (w *wire) usable() error {
 	if epoch, ok := w.plan.alive(); !ok || epoch != w.epoch {
-		_ = w.Conn.Close() // its process is dead
+		_ = w.Close() // its process is dead
 		return ErrKilled
 	}
 	return nil

@@ -86,7 +86,8 @@ func (c *claim) take(ctx context.Context) (left bool, err error) {
 // index `ready`; the ranges of several kinds are merged in order by the server.
 func (c *claim) due(kinds []string) bson.D {
 	return bson.D{
-		{Key: "state", Value: domain.Ready}, {Key: "queue", Value: c.Queue},
+		{Key: "state", Value: domain.Ready},
+		{Key: "queue", Value: c.Queue},
 		{Key: "kind", Value: bson.D{{Key: "$in", Value: kinds}}},
 	}
 }

@@ -17,8 +17,12 @@ import (
 const editTries = 6
 
 var editFields = bson.D{
-	{Key: "state", Value: 1}, {Key: "tenant", Value: 1}, {Key: "runner", Value: 1}, {Key: "unique_key", Value: 1},
-	{Key: "forget_args", Value: 1}, {Key: "keep_cancelled", Value: 1},
+	{Key: "state", Value: 1},
+	{Key: "tenant", Value: 1},
+	{Key: "runner", Value: 1},
+	{Key: "unique_key", Value: 1},
+	{Key: "forget_args", Value: 1},
+	{Key: "keep_cancelled", Value: 1},
 }
 
 // edit is one operator's call: it looks, judges each document, and writes those
@@ -77,7 +81,7 @@ func (e *edit) look(ctx context.Context, ids []key) ([]*row, error) {
 		if e.req.Tenant != "" {
 			filter = append(filter, bson.E{Key: "tenant", Value: e.req.Tenant})
 		}
-		rows, err := readAll(ctx, e.store.jobs, filter, options.Find().SetBatchSize(writeBound).SetProjection(editFields))
+		rows, err := readAll(ctx, e.jobs, filter, options.Find().SetBatchSize(writeBound).SetProjection(editFields))
 		if err != nil {
 			return nil, err
 		}

@@ -188,14 +188,14 @@ func (e *edit) remove(ctx context.Context, ids []key) (map[key]bool, error) {
 		for _, id := range part {
 			gone[id] = true
 		}
-		res, err := e.store.jobs.DeleteMany(ctx, e.guard(part, notRunning))
+		res, err := e.jobs.DeleteMany(ctx, e.guard(part, notRunning))
 		if err != nil {
 			return nil, err
 		}
 		if res.DeletedCount == int64(len(part)) {
 			continue
 		}
-		left, err := readAll(ctx, e.store.jobs, bson.D{among(part)}, onlyIDs())
+		left, err := readAll(ctx, e.jobs, bson.D{among(part)}, onlyIDs())
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,8 @@ func TestCodes(t *testing.T) {
 	if got := fault(ended, "settle", topology.ConnectionError{}); domain.CodeOf(got) != domain.Canceled || !errors.Is(got, context.Canceled) {
 		t.Errorf("after the context ended: %v", got)
 	}
-	if known := (&domain.Fault{Code: domain.Conflict}); fault(ended, "settle", known) != error(known) {
+	var same *domain.Fault
+	if known := (&domain.Fault{Code: domain.Conflict}); !errors.As(fault(ended, "settle", known), &same) || same != known {
 		t.Error("a fault is wrapped once more")
 	}
 }

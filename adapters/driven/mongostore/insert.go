@@ -160,7 +160,8 @@ func (s *store) takeBack(ctx context.Context, b *batch, why error) error {
 	}
 	for _, part := range chunks(ids, small) {
 		unclaimed := bson.D{
-			among(part), {Key: "claimed_at", Value: bson.D{{Key: "$exists", Value: false}}},
+			among(part),
+			{Key: "claimed_at", Value: bson.D{{Key: "$exists", Value: false}}},
 			{Key: "state", Value: bson.D{{Key: "$lte", Value: domain.Scheduled}}},
 		}
 		if _, err := s.jobs.DeleteMany(ctx, unclaimed); err != nil {

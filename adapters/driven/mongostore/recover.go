@@ -12,8 +12,15 @@ import (
 )
 
 var stallFields = bson.D{
-	{Key: "token", Value: 1}, {Key: "kind", Value: 1}, {Key: "queue", Value: 1}, {Key: "runner", Value: 1}, {Key: "stalls", Value: 1},
-	{Key: "attempts", Value: 1}, {Key: "claimed_at", Value: 1}, {Key: "history", Value: 1}, {Key: "keep_dead", Value: 1},
+	{Key: "token", Value: 1},
+	{Key: "kind", Value: 1},
+	{Key: "queue", Value: 1},
+	{Key: "runner", Value: 1},
+	{Key: "stalls", Value: 1},
+	{Key: "attempts", Value: 1},
+	{Key: "claimed_at", Value: 1},
+	{Key: "history", Value: 1},
+	{Key: "keep_dead", Value: 1},
 }
 
 // Recover looks, decides each by the domain, and writes each under its token and

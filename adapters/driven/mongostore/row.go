@@ -163,6 +163,7 @@ func bytesOf(text string) []byte {
 type change struct{ set, unset, inc bson.D }
 
 func (c *change) put(name string, value any) { c.set = append(c.set, bson.E{Key: name, Value: value}) }
+
 func (c *change) drop(names ...string) {
 	for _, name := range names {
 		c.unset = append(c.unset, bson.E{Key: name, Value: ""})

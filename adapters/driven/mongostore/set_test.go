@@ -46,7 +46,7 @@ func newSet(t testing.TB, uri string) (*aSet, string) {
 		t.Fatal(err)
 	}
 	s := &aSet{listener: listener, server: u.Host, txs: map[string]*held{}, changed: make(chan struct{})}
-	s.serving.Go(s.accept)
+	s.serving.Go(func() { s.accept(context.WithoutCancel(t.Context())) })
 	t.Cleanup(s.close)
 	u.Host = listener.Addr().String()
 	return s, u.String()
@@ -62,13 +62,13 @@ func (s *aSet) close() {
 	s.serving.Wait()
 }
 
-func (s *aSet) accept() {
+func (s *aSet) accept(ctx context.Context) {
 	for {
 		client, err := s.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := new(net.Dialer).DialContext(context.Background(), "tcp", s.server)
+		server, err := new(net.Dialer).DialContext(ctx, "tcp", s.server)
 		if err != nil {
 			_ = client.Close()
 			continue
@@ -106,8 +106,13 @@ func (s *aSet) answer(server net.Conn, c bson.D) (bson.D, error) {
 		reply, err := ask(server, bson.D{{Key: "hello", Value: 1}, {Key: "$db", Value: "admin"}})
 		reply = slices.DeleteFunc(reply, func(e bson.E) bool { return e.Key == "topologyVersion" })
 		return append(reply, bson.D{
-			{Key: "setName", Value: "rs0"}, {Key: "hosts", Value: bson.A{me}}, {Key: "me", Value: me}, {Key: "primary", Value: me},
-			{Key: "setVersion", Value: 1}, {Key: "secondary", Value: false}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
+			{Key: "setName", Value: "rs0"},
+			{Key: "hosts", Value: bson.A{me}},
+			{Key: "me", Value: me},
+			{Key: "primary", Value: me},
+			{Key: "setVersion", Value: 1},
+			{Key: "secondary", Value: false},
+			{Key: "logicalSessionTimeoutMinutes", Value: 30},
 		}...), err
 	case name == "endSessions" || name == "killCursors" && cursorOf(c, "cursors"):
 		return ok(), nil

@@ -117,11 +117,16 @@ func (s *store) group(ctx context.Context, where, sort bson.D, limit int, now in
 	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
 	pipeline = append(pipeline, bson.D{{Key: "$limit", Value: int64(limit) + 1}}, bson.D{{Key: "$group", Value: bson.D{
 		{Key: "_id", Value: bson.D{
-			{Key: "queue", Value: "$queue"}, {Key: "kind", Value: "$kind"}, {Key: "state", Value: "$state"},
+			{Key: "queue", Value: "$queue"},
+			{Key: "kind", Value: "$kind"},
+			{Key: "state", Value: "$state"},
 			{Key: "later", Value: bson.D{{Key: "$gt", Value: bson.A{"$run_at", now}}}},
 		}},
-		{Key: "n", Value: sum(1)}, {Key: "stuck", Value: sum("$stuck")}, {Key: "sum", Value: sum("$ran")},
-		{Key: "min", Value: bson.D{{Key: "$min", Value: "$ran"}}}, {Key: "max", Value: bson.D{{Key: "$max", Value: "$ran"}}},
+		{Key: "n", Value: sum(1)},
+		{Key: "stuck", Value: sum("$stuck")},
+		{Key: "sum", Value: sum("$ran")},
+		{Key: "min", Value: bson.D{{Key: "$min", Value: "$ran"}}},
+		{Key: "max", Value: bson.D{{Key: "$max", Value: "$ran"}}},
 		{Key: "oldest", Value: bson.D{{Key: "$min", Value: "$run_at"}}},
 	}}})
 	cursor, err := s.jobs.Aggregate(ctx, pipeline)
@@ -185,8 +190,9 @@ func tallyOf(state domain.State, g *count) domain.Tally {
 		return domain.Tally{Dead: g.N}
 	case domain.Cancelled:
 		return domain.Tally{Cancelled: g.N}
+	default: // add has the others
+		return domain.Tally{}
 	}
-	return domain.Tally{}
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
