@@ -48,6 +48,7 @@ func (c *tapeConn) ExecContext(_ context.Context, q string, _ []driver.NamedValu
 	c.say("exec " + q)
 	return driver.RowsAffected(1), nil
 }
+
 func (c *tapeConn) QueryContext(_ context.Context, q string, _ []driver.NamedValue) (driver.Rows, error) {
 	if c.skip {
 		return nil, driver.ErrSkip
@@ -67,6 +68,7 @@ func (s *tapeStmt) Exec(v []driver.Value) (driver.Result, error) {
 	s.say(fmt.Sprint("run ", s.query, v))
 	return driver.RowsAffected(1), nil
 }
+
 func (s *tapeStmt) Query(v []driver.Value) (driver.Rows, error) {
 	s.say(fmt.Sprint("ask ", s.query, v))
 	return tapeRows{s.tape}, nil
@@ -121,11 +123,19 @@ func TestStepsAreCountedAndForwarded(t *testing.T) {
 		steps []string
 		calls []string
 	}{
-		"direct": {false, []string{"E", "Q", "BEGIN", "T", "COMMIT"},
-			[]string{"exec E", "query Q", "close rows", "begin", "exec T", "commit"}},
-		"by way of prepare": {true, []string{"E", "E", "Q", "Q", "BEGIN", "T", "T", "COMMIT"},
-			[]string{"prepare E", "run E[1]", "close stmt", "prepare Q", "ask Q[2]", "close rows", "close stmt",
-				"begin", "prepare T", "run T[3]", "close stmt", "commit"}},
+		"direct": {
+			false,
+			[]string{"E", "Q", "BEGIN", "T", "COMMIT"},
+			[]string{"exec E", "query Q", "close rows", "begin", "exec T", "commit"},
+		},
+		"by way of prepare": {
+			true,
+			[]string{"E", "E", "Q", "Q", "BEGIN", "T", "T", "COMMIT"},
+			[]string{
+				"prepare E", "run E[1]", "close stmt", "prepare Q", "ask Q[2]", "close rows", "close stmt",
+				"begin", "prepare T", "run T[3]", "close stmt", "commit",
+			},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/rowlock/rowlock/domain"
@@ -73,7 +74,7 @@ func TestHostTxRollsBack(t *testing.T) {
 	}
 	fresh, refused := b.unique("fresh", domain.Skip), b.unique("kept", domain.Error)
 	_, err := in.Insert(t.Context(), []domain.NewJob{fresh, refused})
-	if fault, ok := err.(*domain.Fault); !ok || fault.Code != domain.Conflict || fault.Subject != kept.ID.String() {
+	if fault := (*domain.Fault)(nil); !errors.As(err, &fault) || fault.Code != domain.Conflict || fault.Subject != kept.ID.String() {
 		t.Fatal(err)
 	}
 	b.add(b.unique("fresh", domain.Error)) // the refused call left nothing behind
@@ -91,7 +92,7 @@ func TestRetryWaitsForAnOpenTransaction(t *testing.T) {
 	claimed := b.running(func(n *domain.NewJob) { n.Unique = &domain.Unique{Key: "u"} })
 	b.settle1(driven.Outcome{Ticket: claimed.Ticket(), To: domain.Dead, Keep: -1})
 	tx, in := b.begin()
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	if _, err := in.Insert(t.Context(), []domain.NewJob{b.unique("u", domain.Skip)}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,26 +17,47 @@ func TestOutcomes(t *testing.T) {
 		want    domain.State
 		see     func(domain.Job) bool
 	}{
-		"done": {driven.Outcome{To: domain.Done, Counts: true, Error: "old", Result: []byte("1"), Keep: time.Hour, Ran: time.Second}, false, domain.Done,
+		"done": {
+			driven.Outcome{To: domain.Done, Counts: true, Error: "old", Result: []byte("1"), Keep: time.Hour, Ran: time.Second},
+			false, domain.Done,
 			func(j domain.Job) bool {
 				return j.Attempts == 1 && j.Error == "" && string(j.Result) == "1" && j.FinishedAt.Equal(start) && j.Ran == time.Second && len(j.Args) > 0
-			}},
-		"done, args forgotten": {driven.Outcome{To: domain.Done, ForgetArgs: true}, false, domain.Done,
-			func(j domain.Job) bool { return j.Forgotten && len(j.Args) == 0 }},
-		"dead keeps its args": {driven.Outcome{To: domain.Dead, Counts: true, Error: "e", ForgetArgs: true}, false, domain.Dead,
-			func(j domain.Job) bool { return !j.Forgotten && len(j.Args) > 0 && j.Error == "e" }},
-		"cancelled": {driven.Outcome{To: domain.Cancelled, Error: "e"}, false, domain.Cancelled,
-			func(j domain.Job) bool { return j.Attempts == 0 && j.FinishedAt.Equal(start) }},
-		"retried": {driven.Outcome{To: domain.Scheduled, Counts: true, After: 1500 * time.Microsecond, Error: "e"}, false, domain.Scheduled,
+			},
+		},
+		"done, args forgotten": {
+			driven.Outcome{To: domain.Done, ForgetArgs: true},
+			false, domain.Done,
+			func(j domain.Job) bool { return j.Forgotten && len(j.Args) == 0 },
+		},
+		"dead keeps its args": {
+			driven.Outcome{To: domain.Dead, Counts: true, Error: "e", ForgetArgs: true},
+			false, domain.Dead,
+			func(j domain.Job) bool { return !j.Forgotten && len(j.Args) > 0 && j.Error == "e" },
+		},
+		"cancelled": {
+			driven.Outcome{To: domain.Cancelled, Error: "e"},
+			false, domain.Cancelled,
+			func(j domain.Job) bool { return j.Attempts == 0 && j.FinishedAt.Equal(start) },
+		},
+		"retried": {
+			driven.Outcome{To: domain.Scheduled, Counts: true, After: 1500 * time.Microsecond, Error: "e"},
+			false, domain.Scheduled,
 			func(j domain.Job) bool {
 				return j.Attempts == 1 && j.RunAt.Equal(start.Add(time.Millisecond)) && j.FinishedAt.IsZero()
-			}},
-		"snoozed": {driven.Outcome{To: domain.Scheduled, Snoozed: true, After: time.Second}, false, domain.Scheduled,
+			},
+		},
+		"snoozed": {
+			driven.Outcome{To: domain.Scheduled, Snoozed: true, After: time.Second},
+			false, domain.Scheduled,
 			func(j domain.Job) bool {
 				return j.Attempts == 0 && j.Snoozes == 1 && j.RunAt.Equal(start.Add(time.Second))
-			}},
-		"released": {driven.Outcome{To: domain.Ready}, false, domain.Ready,
-			func(j domain.Job) bool { return j.Attempts == 0 && j.RunAt.Equal(start) }},
+			},
+		},
+		"released": {
+			driven.Outcome{To: domain.Ready},
+			false, domain.Ready,
+			func(j domain.Job) bool { return j.Attempts == 0 && j.RunAt.Equal(start) },
+		},
 		"illegal: running":        {driven.Outcome{To: domain.Running}, true, domain.Running, nil},
 		"illegal: blocked":        {driven.Outcome{To: domain.Blocked}, true, domain.Running, nil},
 		"illegal: no known state": {driven.Outcome{To: 99}, true, domain.Running, nil},
@@ -154,12 +175,18 @@ func TestEdits(t *testing.T) {
 		allows func(domain.State) bool
 		to     domain.State
 	}{
-		"retry": {func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Retry(b.Context(), r) },
-			func(s domain.State) bool { return s != domain.Running }, domain.Scheduled},
-		"reschedule": {func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Reschedule(b.Context(), r) },
-			domain.State.Pending, domain.Scheduled},
-		"cancel": {func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Cancel(b.Context(), r) },
-			func(s domain.State) bool { return s.Pending() || s == domain.Cancelled }, domain.Cancelled},
+		"retry": {
+			func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Retry(b.Context(), r) },
+			func(s domain.State) bool { return s != domain.Running }, domain.Scheduled,
+		},
+		"reschedule": {
+			func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Reschedule(b.Context(), r) },
+			domain.State.Pending, domain.Scheduled,
+		},
+		"cancel": {
+			func(b *bench, r driven.EditRequest) ([]domain.Edited, error) { return b.Cancel(b.Context(), r) },
+			func(s domain.State) bool { return s.Pending() || s == domain.Cancelled }, domain.Cancelled,
+		},
 	}
 	for name, act := range acts {
 		for state, bring := range into {

@@ -135,11 +135,10 @@ func (s *store) problems() (found []string) {
 			continue
 		}
 		there++
-		switch r.State {
-		case domain.Ready:
+		if r.State == domain.Ready {
 			ready[line{r.Queue, r.Kind}]++
-			waiting[r.Queue]++
-		case domain.Scheduled:
+		}
+		if r.State == domain.Ready || r.State == domain.Scheduled {
 			waiting[r.Queue]++
 		}
 	}

@@ -101,7 +101,7 @@ func (a *actor) run(steps int) {
 
 func (a *actor) random() (jobs []domain.NewJob) {
 	for range 1 + rand.IntN(5) {
-		job := a.bench.job()
+		job := a.job()
 		job.Kind, job.Queue = []string{"k", "k2"}[rand.IntN(2)], []string{"q", "q2"}[rand.IntN(2)]
 		job.Priority, job.Tenant = rand.IntN(3), []string{"", "t"}[rand.IntN(2)]
 		job.Due.After = time.Duration(rand.IntN(2)*rand.IntN(5_000)) * time.Millisecond
@@ -121,7 +121,7 @@ func (a *actor) insert() error {
 
 func (a *actor) inTx() error {
 	tx, in := a.begin()
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	for range 2 {
 		if _, err := in.Insert(a.Context(), a.random()); err != nil {
 			return err

@@ -9,17 +9,18 @@ import (
 // place puts a row where its state says.
 func (s *store) place(r *row) {
 	s.states[r.State].add(r)
-	switch r.State {
-	case domain.Ready:
-		at := line{r.Queue, r.Kind}
-		if s.lines[at] == nil {
-			s.lines[at] = &index{order: byTurn}
-		}
-		s.lines[at].add(r)
-		s.waiting[r.Queue]++
-	case domain.Scheduled:
-		s.waiting[r.Queue]++
+	if r.State != domain.Ready && r.State != domain.Scheduled {
+		return
 	}
+	s.waiting[r.Queue]++
+	if r.State != domain.Ready {
+		return
+	}
+	at := line{r.Queue, r.Kind}
+	if s.lines[at] == nil {
+		s.lines[at] = &index{order: byTurn}
+	}
+	s.lines[at].add(r)
 }
 
 // lift takes a row from where its state says.

@@ -2,8 +2,8 @@ package system
 
 import (
 	"context"
-	"strings"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
