@@ -11,7 +11,7 @@ var (
 func TheHouse() House {
 	return House{
 		Layers:    append(inner(), append(adapters(), outer()...)...),
-		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers"},
+		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers"},
 		TestThird: []string{"go.uber.org/goleak"},
 		Doors: []Door{
 			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/..."}},
