@@ -24,8 +24,11 @@ func result(err error) int {
 // codeOf judges by the typed result code alone. SQLite has no code of its own
 // for a missing table: the store asks the schema then.
 func codeOf(err error) (domain.Code, string) {
-	if errors.Is(err, errClosed) {
+	switch {
+	case errors.Is(err, errClosed):
 		return domain.Unavailable, "the store is closed"
+	case errors.Is(err, errNoConn):
+		return domain.Unavailable, "the pool has no free connection: inside a transaction of your own, enqueue in it (enqueue.In)"
 	}
 	switch result(err) & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:

@@ -130,3 +130,52 @@ func TestPoolOfOne(t *testing.T) {
 		t.Errorf("counted %s", got)
 	}
 }
+
+// Jobs of a nested transaction live and die with the outermost one.
+func TestHostSavepoints(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	b := open(t, sqlitestore.Config{Path: path})
+	db := pool(t, path, nil)
+	for _, c := range []struct {
+		inner, outer string
+		want         int
+	}{{"ROLLBACK TO host", "COMMIT", 1}, {"RELEASE host", "ROLLBACK", 0}, {"RELEASE host", "COMMIT", 2}} {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inserter, err := b.Tx.Bind(sqlitestore.Tx(tx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		do := func(text string) {
+			t.Helper()
+			if _, err := tx.ExecContext(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put := func() {
+			t.Helper()
+			if _, err := inserter.Insert(t.Context(), jobs(1, "k")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put()
+		do("SAVEPOINT host")
+		put()
+		do(c.inner)
+		if n, _, err := b.Store.Count(t.Context(), domain.Filter{States: []domain.State{domain.Ready}}, 10); n != 0 || err != nil {
+			t.Errorf("%d jobs were seen before the end (%v)", n, err)
+		}
+		end := tx.Commit
+		if c.outer == "ROLLBACK" {
+			end = tx.Rollback
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(claim(t, b, 10, "k").Jobs); n != c.want {
+			t.Errorf("%s, %s: %d jobs, want %d", c.inner, c.outer, n, c.want)
+		}
+	}
+}

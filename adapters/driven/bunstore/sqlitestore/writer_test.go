@@ -233,6 +233,12 @@ func TestWriterWaitsForTheLock(t *testing.T) {
 	if err := n.w.do(t.Context(), put(1)); !busy(err) {
 		t.Errorf("who waited for too long got %v", err)
 	}
+	kept := newWriter(&own{db: n.db}) // which has its connection at once, each time
+	kept.patience = 20 * time.Millisecond
+	if err := kept.do(t.Context(), put(1)); !busy(err) {
+		t.Errorf("who waited for too long with a connection of its own got %v", err)
+	}
+	kept.close()
 	n.w.patience = lockWait
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -250,6 +256,29 @@ func TestWriterWaitsForTheLock(t *testing.T) {
 		t.Error(err)
 	}
 	_ = lock.Close()
+	n.wantRows(2)
+}
+
+// A host that enqueues beside its own transaction, which has the last connection
+// of the pool, waits for itself: it is told so, and afterwards everything moves.
+func TestWriterWithoutAConnection(t *testing.T) {
+	n := newTable(t)
+	n.db.SetMaxOpenConns(1)
+	tx, err := n.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.w.patience = 20 * time.Millisecond
+	err = n.w.do(t.Context(), put(1))
+	if code, hint := codeOf(err); code != domain.Unavailable || !strings.Contains(hint, "enqueue.In") {
+		t.Errorf("got %v: %s, %s", err, code, hint)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.w.do(t.Context(), put(2)); err != nil {
+		t.Error(err)
+	}
 	n.wantRows(2)
 }
 
