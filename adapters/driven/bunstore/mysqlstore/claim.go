@@ -95,13 +95,11 @@ func (c *claimer) Claim(ctx context.Context, conn bunstore.Conn, now any, r driv
 	return jobs, err
 }
 
-// rounds bounds how often a claim looks deeper: others may hold what comes first.
-const rounds = 4
-
-// lock locks the first rows of all kinds, merged in their order.
+// lock locks the first rows of all kinds, merged in their order. It looks deeper
+// for as long as others hold what it found and there is more.
 func (c *claimer) lock(ctx context.Context, conn bunstore.Conn, now any, r driven.ClaimRequest) (jobs []driven.Claimed, err error) {
 	quotas, seen := c.shares.Quotas(r), map[domain.JobID]bool{}
-	for range rounds {
+	for {
 		keys, more, err := c.candidates(ctx, conn, r, quotas)
 		if err != nil {
 			return nil, err

@@ -1,11 +1,16 @@
 package mysqlstore_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/rowlock/rowlock/adapters/driven/system"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/servers"
 )
@@ -95,18 +100,69 @@ func strange(p product) []servers.Option {
 	}
 }
 
-// TestVariations is the whole suite under each setting alone.
+// TestVariations is a life of jobs under each setting alone; the long form is the
+// whole suite under each.
 func TestVariations(t *testing.T) {
-	if !stress() {
-		t.Skip("the long form, ROWLOCK_STRESS=1: the runs of the suite have these settings together")
-	}
 	onEach(t, func(t *testing.T, p product) {
-		one := append(append([]servers.Option{}, loose(p)...), strange(p)...)
-		for i, opt := range append(one, servers.Param("interpolateParams", "true"), servers.Param(p.isolation, "'READ-UNCOMMITTED'")) {
-			dsn := p.dsn(t, opt)
-			conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1 + i%3}).open)
+		each := append(loose(p), strange(p)...)
+		each = append(each, servers.Param("interpolateParams", "true"), servers.Param(p.isolation, "'READ-UNCOMMITTED'"))
+		for i, opt := range each {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				s := newSuite(suite{dsn: p.dsn(t, opt), clock: true, pool: 1 + i%3})
+				if stress() {
+					conformance.Run(t, s.open)
+					return
+				}
+				life(t, s.open(t))
+			})
 		}
-		conformance.Run(t, newSuite(suite{dsn: quotedDatabase(t, p), clock: true, prefix: "select_"}).open)
+	})
+}
+
+// life takes odd jobs through a host's transaction, a claim, a failure, a retry
+// and their end.
+func life(t *testing.T, h conformance.Harness) {
+	b, in := h.Backend, jobs(3)
+	in[0].Args = []byte(`{"text":"it's \\ \" ? ?0 $1 :x @p1 -- /* 😀","n":9223372036854775807}`)
+	in[1].Unique, in[1].Tenant = &domain.Unique{Key: `k\'"`}, "t "
+	tx := h.Begin(t)
+	inTx(t, b, tx.Tx, in)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	again := jobs(2)
+	again[1].Unique, again[1].Tenant = in[1].Unique, "t "
+	got, err := b.Store.Insert(t.Context(), again)
+	if err != nil || got[0].Result != domain.InsertedNew || got[1].ID != in[1].ID {
+		t.Fatalf("answers %+v: %v", got, err)
+	}
+	taken := claim(t, b, 10)
+	if len(taken) != 4 || string(taken[0].Job.Args) != string(in[0].Args) {
+		t.Fatalf("claimed %d of 4 jobs, args %s", len(taken), taken[0].Job.Args)
+	}
+	out := make([]driven.Outcome, len(taken))
+	for i := range taken {
+		out[i] = driven.Outcome{Ticket: taken[i].Ticket(), To: domain.Done, Counts: true, Keep: time.Minute}
+	}
+	out[0].To, out[0].Error, out[0].After = domain.Scheduled, `it's "\`, time.Second
+	for range 2 {
+		if res, err := b.Store.Settle(t.Context(), out); err != nil || len(res.Dropped) > 0 {
+			t.Fatalf("dropped %v: %v", res.Dropped, err)
+		}
+	}
+	h.Advance(2 * time.Minute)
+	if n, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 10}); n != 3 || err != nil {
+		t.Fatalf("pruned %d of 3: %v", n, err)
+	}
+	if again := claim(t, b, 10); len(again) != 1 || again[0].Job.Error != out[0].Error || again[0].Job.Attempts != 1 {
+		t.Fatalf("claimed %+v", again)
+	}
+}
+
+// TestLifecycle is the real services over the store.
+func TestLifecycle(t *testing.T) {
+	onEach(t, func(t *testing.T, p product) {
+		conformance.RunLifecycle(t, newSuite(suite{dsn: p.dsn(t), clock: true}).open, system.Clock(), system.IDs())
 	})
 }
 

@@ -36,12 +36,16 @@ func (e *engine) Write(ctx context.Context, w bunstore.Work) error {
 		}
 		*sent = true
 		defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-		if err := w(ctx, tx); err != nil {
+		if err := w(ctx, ownTx{tx}); err != nil {
 			return err
 		}
 		return tx.Commit()
 	})
 }
+
+// ownTx is a transaction of the store's: each of its reads sees what is committed
+// when it begins. One of the host's is a *sql.Tx.
+type ownTx struct{ bunstore.Conn }
 
 // One leaves each statement to autocommit.
 func (e *engine) One(ctx context.Context, w bunstore.Work) error {

@@ -2,6 +2,7 @@ package mysqlstore
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -27,105 +28,64 @@ func number(err error) uint16 {
 	return 0
 }
 
-// verdict is what a number means.
+// verdict is what some numbers mean.
 type verdict struct {
-	code domain.Code
-	hint string
+	code    domain.Code
+	hint    string
+	numbers []uint16
 }
 
 const (
-	tryAgain = "other transactions were in the way and nothing was written: try again"
 	readOnly = "the server is read-only: it may have become a replica"
-	noRight  = "the database's user lacks a right on Rowlock's tables or their database"
-	noEntry  = "the server refused the user or the password"
 	ending   = "the server is going down or ended the session"
-	crowded  = "the server has no connection or no prepared statement left"
-	migrate  = "a table or column is not there: run `rowlock migrate up`"
 	badValue = "the database refused a value"
 )
 
-func verdicts() map[uint16]verdict {
-	return map[uint16]verdict{
-		1205: {domain.Contended, tryAgain}, // lock wait timeout
-		1213: {domain.Contended, tryAgain}, // deadlock
-		1614: {domain.Contended, tryAgain}, // deadlock of an XA branch
-		3101: {domain.Contended, tryAgain}, // rolled back by group replication
-		3572: {domain.Contended, tryAgain}, // locked, and not waited for
-		1020: {domain.Contended, tryAgain}, // MariaDB: the row changed since the snapshot
-
-		erDuplicate: {domain.Conflict, "a row with this key is there already"},
-		erDupEntry:  {domain.Conflict, "a row with this key is there already"},
-
-		1290: {domain.Unavailable, readOnly},
-		1792: {domain.Unavailable, readOnly}, // a read-only transaction
-		1836: {domain.Unavailable, readOnly},
-		3100: {domain.Unavailable, readOnly}, // refused by group replication
-
-		1040: {domain.Unavailable, crowded},
-		1203: {domain.Unavailable, crowded},
-		1226: {domain.Unavailable, crowded},
-		1461: {domain.Unavailable, crowded},
-		1021: {domain.Unavailable, "the disk is full"},
-		1114: {domain.Unavailable, "the disk is full"},
-		1037: {domain.Unavailable, "the server has no memory left"},
-		1041: {domain.Unavailable, "the server has no memory left"},
-		1053: {domain.Unavailable, ending},
-		1927: {domain.Unavailable, ending}, // MariaDB: the connection was killed
-		2006: {domain.Unavailable, ending},
-		2013: {domain.Unavailable, ending},
-		4031: {domain.Unavailable, ending}, // idle for too long
-		1317: {domain.Canceled, "the server was told to end the statement"},
-		1969: {domain.Canceled, "the statement took longer than the server allows"},
-		3024: {domain.Canceled, "the statement took longer than the server allows"},
-
-		1044: {domain.Unsupported, noRight},
-		1142: {domain.Unsupported, noRight},
-		1143: {domain.Unsupported, noRight},
-		1227: {domain.Unsupported, noRight},
-		1370: {domain.Unsupported, noRight},
-		1045: {domain.Unavailable, noEntry},
-		1698: {domain.Unavailable, noEntry},
-		1049: {domain.Unsupported, "the database is not there"},
-		1051: {domain.Unsupported, migrate},
-		1054: {domain.Unsupported, migrate},
-		1146: {domain.Unsupported, migrate},
-		1665: {domain.Unsupported, "the server's binlog_format is STATEMENT: use ROW or MIXED"},
-		1153: {domain.Invalid, "it is larger than the server's max_allowed_packet"},
+func verdicts() []verdict {
+	return []verdict{
+		// A lock that came too late, deadlocks, a refusal by group replication,
+		// MariaDB's row that changed since the snapshot.
+		{domain.Contended, "other transactions were in the way and nothing was written: try again", []uint16{1205, 1213, 1614, 3101, 3572, 1020}},
+		{domain.Conflict, "a row with this key is there already", []uint16{erDuplicate, erDupEntry}},
+		{domain.Unavailable, readOnly, []uint16{1290, 1792, 1836, 3100}},
+		{domain.Unavailable, ending, []uint16{1053, 1927, 2006, 2013, 4031}},
+		{domain.Unavailable, "the server has no connection or no prepared statement left", []uint16{1040, 1203, 1226, 1461}},
+		{domain.Unavailable, "the disk is full", []uint16{1021, 1114}},
+		{domain.Unavailable, "the server has no memory left", []uint16{1037, 1041}},
+		{domain.Unavailable, "the server refused the login: check the user and the password", []uint16{1045, 1698}},
+		{domain.Unavailable, "there is no such database on the server", []uint16{1049}},
+		{domain.Unavailable, "the statement took longer than the server allows, or was ended there", []uint16{1317, 1969, 3024}},
+		{domain.Unsupported, "the database's user lacks a right on Rowlock's tables or their database", []uint16{1044, 1142, 1143, 1227, 1370}},
+		{domain.Unsupported, "a table or column is not there: run `rowlock migrate up`", []uint16{1051, 1054, 1146}},
+		{domain.Unsupported, "the server's binlog_format is STATEMENT: use ROW or MIXED", []uint16{1665}},
+		{domain.Invalid, "it is larger than the server's max_allowed_packet", []uint16{1153}},
+		{domain.Invalid, badValue, badValues},
 	}
 }
 
-// badValues are numbers that say that a value was refused.
-func badValues() map[uint16]bool {
-	bad := map[uint16]bool{}
-	for _, n := range []uint16{
-		1048,             // must not be null
-		1153,             // larger than a packet
-		1264,             // out of range
-		1292, 1366, 1367, // not of the column's type
-		1406, 1265, // too long
-		1300, 3854, 3988, // not a text of its character set
-		1690,       // a sum out of range
-		3140, 3141, // not JSON
-		3144, 3157, // JSON of a wrong character set, or too deep
-		3665, 3666, 3668, // a column of a row source: missing, out of range, not a scalar
-		3819, 4025, // a check
-		4035, 4036, 4037, 4038, 4040, // MariaDB: not JSON
-		4174, 4175, // MariaDB: a column of a row source
-		erDuplicate, erDupEntry,
-	} {
-		bad[n] = true
+// badValues say that a value was refused.
+var badValues = []uint16{
+	1048, 1264, 1265, 1292, 1366, 1367, 1406, 1690, // null, out of range, of another type, too long
+	1300, 3854, 3988, // not a text of its character set
+	3140, 3141, 3144, 3157, // not JSON, or of a wrong character set, or too deep
+	3665, 3666, 3668, // a column of a row source: missing, out of range, not a scalar
+	3819, 4025, // a check
+	4035, 4036, 4037, 4038, 4040, 4174, 4175, // MariaDB: not JSON; a column of a row source
+}
+
+func judge(n uint16) verdict {
+	for _, v := range verdicts() {
+		if n != 0 && slices.Contains(v.numbers, n) {
+			return v
+		}
 	}
-	return bad
+	return verdict{}
 }
 
 // codeOf judges by the server's number alone, never by its text.
 func codeOf(err error) (domain.Code, string) {
-	n := number(err)
-	if v, known := verdicts()[n]; known {
+	if v := judge(number(err)); v.code != "" {
 		return v.code, v.hint
-	}
-	if badValues()[n] {
-		return domain.Invalid, badValue
 	}
 	switch {
 	case errors.Is(err, errClosed):
@@ -144,7 +104,7 @@ func codeOf(err error) (domain.Code, string) {
 // refused says that a value was refused.
 func refused(err error) bool {
 	e, ok := err.(*mysql.MySQLError) //nolint:errorlint // the store walks the chain
-	return ok && badValues()[e.Number]
+	return ok && (slices.Contains(badValues, e.Number) || e.Number == 1153 || e.Number == erDuplicate || e.Number == erDupEntry)
 }
 
 // unique says that a unique index refused the row.
@@ -156,6 +116,6 @@ func unique(err error) bool {
 // spent says that a connection must not be used again: its server was demoted or
 // is about to go, and a new one may lead to its successor.
 func spent(err error) bool {
-	v := verdicts()[number(err)]
+	v := judge(number(err))
 	return v.hint == readOnly || v.hint == ending
 }

@@ -3,6 +3,7 @@ package mysqlstore
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"slices"
 	"strings"
 
@@ -28,34 +29,51 @@ func markedText(d *bunstore.Dialect) string {
 	})
 }
 
+// heldText finds which of the locks $2 are held.
+func heldText(d *bunstore.Dialect) string {
+	return d.Forms.Select(bunstore.Select{
+		Columns: "j.unique_lock", From: d.Table("jobs"), Join: d.Words.Rows("$2", []bunstore.Col{{Name: "lock", Type: bunstore.ColText}}),
+		Where: "j.unique_lock = o.lock", Index: "unique",
+	})
+}
+
 // inserter is the insert of one table.
 type inserter struct {
-	chunk              bunstore.Chunk
-	plain, full, marks bunstore.Stmt
+	chunk                    bunstore.Chunk
+	plain, full, marks, held bunstore.Stmt
 }
 
 func newInserter(d *bunstore.Dialect) *inserter {
 	c := d.Marks.Compile
-	return &inserter{chunk: d.Chunk, plain: c(insertText(d, true)), full: c(insertText(d, false)), marks: c(markedText(d))}
+	return &inserter{
+		chunk: d.Chunk, plain: c(insertText(d, true)), full: c(insertText(d, false)),
+		marks: c(markedText(d)), held: c(heldText(d)),
+	}
 }
 
 // Insert writes rows with unique keys in the order of their keys, so that two
-// calls that share some wait for each other and do not deadlock.
+// calls that share some wait for each other and do not deadlock. A key that is
+// seen to be held is not tried: a refused row locks its holder by the key and then
+// by the id, while the holder's settle has the id and wants the key.
 func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows []bunstore.NewRow) ([]bool, error) {
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
 	if slices.ContainsFunc(rows, func(r bunstore.NewRow) bool { return r.Lock != "" }) {
-		slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(rows[a].Lock, rows[b].Lock) })
-		sorted := make([]bunstore.NewRow, len(rows))
-		for i, n := range order {
-			sorted[i] = rows[n]
+		held, err := in.locks(ctx, c, rows)
+		if err != nil {
+			return nil, err
 		}
-		rows = sorted
+		order = slices.DeleteFunc(order, func(n int) bool { return held[rows[n].Lock] })
+		slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(rows[a].Lock, rows[b].Lock) })
+	}
+	todo := make([]bunstore.NewRow, len(order))
+	for i, n := range order {
+		todo[i] = rows[n]
 	}
 	fresh, at := make([]bool, len(rows)), 0
-	for _, part := range in.chunk.Chunks(rows) {
+	for _, part := range in.chunk.Chunks(todo) {
 		written, err := in.insert(ctx, c, now, part)
 		if err != nil {
 			return nil, err
@@ -66,6 +84,32 @@ func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows [
 		}
 	}
 	return fresh, nil
+}
+
+// locks looks, without a lock, which locks of the rows are held. A transaction of
+// the host's may see an older moment, so there nothing is told from a look.
+func (in *inserter) locks(ctx context.Context, c bunstore.Conn, rows []bunstore.NewRow) (map[string]bool, error) {
+	if _, host := c.(*sql.Tx); host {
+		return nil, nil
+	}
+	a := bunstore.NewArray(100 * len(rows))
+	for i := range rows {
+		if rows[i].Lock != "" {
+			a.Row().Text(rows[i].Lock)
+		}
+	}
+	found, err := c.QueryContext(ctx, in.held.Text, in.held.Args(nil, a.String())...)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	err = bunstore.Drain(found, func(rows *sql.Rows) error {
+		var lock string
+		err := rows.Scan(&lock)
+		held[lock] = true
+		return err
+	})
+	return held, err
 }
 
 // insert is one statement, and where a row was held and others may not be a look

@@ -3,6 +3,7 @@ package mysqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/domain"
@@ -67,7 +68,7 @@ func unfit(version string) error {
 }
 
 func asFault(op string, err error) error {
-	if domain.CodeOf(err) != domain.Internal {
+	if known := (*domain.Fault)(nil); errors.As(err, &known) {
 		return err
 	}
 	code, hint := codeOf(err)

@@ -2,7 +2,6 @@ package mysqlstore
 
 import (
 	"context"
-	"slices"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -15,15 +14,12 @@ func newSettler(d *bunstore.Dialect) *settler {
 	return &settler{done: d.Marks.Compile(bunstore.DoneText(d)), any: d.Marks.Compile(bunstore.SettleText(d))}
 }
 
-// Settle goes by the ids in their order: calls that meet then wait for each
-// other and do not deadlock.
+// Settle writes outcomes, which come sorted by their ids.
 func (s *settler) Settle(ctx context.Context, c bunstore.Conn, now any, outcomes []driven.Outcome) (int, error) {
-	sorted := slices.Clone(outcomes)
-	slices.SortFunc(sorted, func(a, b driven.Outcome) int { return a.Ticket.ID.Compare(b.Ticket.ID) })
-	if bunstore.SimplyDone(sorted) {
-		return exec(ctx, c, s.done, now, bunstore.DoneRows(sorted))
+	if bunstore.SimplyDone(outcomes) {
+		return exec(ctx, c, s.done, now, bunstore.DoneRows(outcomes))
 	}
-	return exec(ctx, c, s.any, now, bunstore.OutcomeRows(sorted))
+	return exec(ctx, c, s.any, now, bunstore.OutcomeRows(outcomes))
 }
 
 func exec(ctx context.Context, c bunstore.Conn, st bunstore.Stmt, values ...any) (int, error) {

@@ -134,6 +134,7 @@ func hostDB(t testing.TB, dsn string, plan *faults.Plan) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,1 @@
+UPDATE (SELECT UNHEX(t.c0) AS `id` FROM JSON_TABLE(CONVERT(CAST(? AS BINARY) USING utf8mb4), '$[*]' COLUMNS (c0 VARCHAR(32) CHARACTER SET utf8mb4 PATH '$[0]' ERROR ON ERROR)) AS t) AS o STRAIGHT_JOIN `app`.`rowlock_jobs` AS j FORCE INDEX (PRIMARY) ON j.id = o.id AND j.state = 0 SET j.state = 3, j.token = ?, j.runner = ?, j.stuck = 0, j.claimed_at = ?, j.wake_at = ? + ?

@@ -1,0 +1,1 @@
+SELECT j.unique_lock FROM (SELECT CONVERT(t.c0 USING binary) AS `lock` FROM JSON_TABLE(CONVERT(CAST(? AS BINARY) USING utf8mb4), '$[*]' COLUMNS (c0 LONGTEXT CHARACTER SET utf8mb4 PATH '$[0]' ERROR ON ERROR)) AS t) AS o STRAIGHT_JOIN `app`.`rowlock_jobs` AS j FORCE INDEX (locked) ON j.unique_lock = o.lock
