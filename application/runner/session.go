@@ -28,6 +28,7 @@ type session struct {
 	completer *completer
 	lanes     []*lane
 	counts    [counters]atomic.Int64
+	sleeps    bool // the lanes sleep until something is due; those of a drain do not
 
 	changed  chan struct{} // a drain's: something moved
 	quit     chan struct{} // closed: nothing more is started
@@ -64,6 +65,7 @@ func newSession(ctx context.Context, r *Runner) *session {
 
 // start runs everything, with a claim loop for each lane.
 func (s *session) start() {
+	s.sleeps = true
 	s.run()
 	for _, l := range s.lanes {
 		s.loops.Go(l.loop)
