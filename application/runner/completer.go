@@ -207,9 +207,10 @@ func (c *completer) written(batch []settling, dropped []domain.JobID) {
 }
 
 // rouse makes the lane look again when an outcome comes due before its next poll:
-// the sleep that it may be in was measured before that was written.
+// the sleep that it may be in was measured before that was written. A drain must
+// not hear of it: its two quiet rounds look at every queue.
 func (s *session) rouse(done *settling) {
-	if out := &done.outcome; out.To == domain.Scheduled && out.After < s.cfg.Poll {
+	if out := &done.outcome; s.sleeps && out.To == domain.Scheduled && out.After < s.cfg.Poll {
 		done.attempt.lane.wake(done.attempt.claim.Job.Queue)
 	}
 }
