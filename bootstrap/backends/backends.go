@@ -45,8 +45,8 @@ func schemes() []scheme {
 }
 
 // Open opens the store that a DSN names, e.g. "sqlite:app.db", "memory:" or
-// "postgres://user@host/database". It does not migrate. No part of a DSN but its scheme is ever shown: the rest may
-// hold a password.
+// "postgres://user@host/database". It does not migrate. No part of a DSN but its
+// scheme is ever shown: the rest may hold a password.
 func Open(ctx context.Context, dsn string, o Options) (driven.Backend, error) {
 	s, rest, err := find(dsn)
 	if err != nil {

@@ -21,7 +21,7 @@ func testTwoRunners(t *testing.T, b *box) {
 		}
 		return say(w, 200)
 	})
-	one, two := b.worker(), b.worker()
+	one, two := b.worker("--lease", "30s"), b.worker("--lease", "30s") // which no load on the machine outlasts
 	eventually(t, "both are known", func() bool { return len(b.stats().Runners) == 2 })
 	lines := make([]string, b.many(500))
 	for n := range lines {
