@@ -32,16 +32,16 @@ func TestHistoryKeepsTheLastTen(t *testing.T) {
 func TestHistoryStaysUnder1MiB(t *testing.T) {
 	// What grows most as JSON text: one byte becomes six.
 	for _, piece := range []string{"\x01", "<", "\x00", "\xff", "\u2028", "x"} {
-		huge := strings.Repeat(piece, 1<<20)
+		huge := strings.Repeat(piece, 2*domain.MaxStack)
 		var h domain.History
-		for n := range 10_000 / 500 { // at full size
+		for n := range domain.MaxHistory + 2 { // all of them at full size
 			h = h.Add(domain.Note{Attempt: n, Message: huge, Stack: huge, Runner: huge})
 		}
 		checkHistory(t, h, domain.MaxHistory)
 	}
 	var h domain.History
 	for n := range 10_000 {
-		h = h.Add(domain.Note{Attempt: n, Message: "failed\x00", Runner: strings.Repeat("h", 253)})
+		h = h.Add(domain.Note{Attempt: n, Message: "no\x00"})
 	}
 	checkHistory(t, h, domain.MaxHistory)
 }

@@ -85,7 +85,12 @@ func parseID(text string) (id id128, ok bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return id, false
 	}
-	digits := text[0:8] + text[9:13] + text[14:18] + text[19:23] + text[24:36]
-	n, err := hex.Decode(id[:], []byte(digits))
+	var digits [32]byte
+	copy(digits[0:], text[0:8])
+	copy(digits[8:], text[9:13])
+	copy(digits[12:], text[14:18])
+	copy(digits[16:], text[19:23])
+	copy(digits[20:], text[24:36])
+	n, err := hex.Decode(id[:], digits[:])
 	return id, err == nil && n == len(id)
 }
