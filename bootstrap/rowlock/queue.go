@@ -40,8 +40,9 @@ var (
 	_ driving.Pruner   = (*Queue)(nil)
 )
 
-// Open opens the store that the DSN names: "sqlite:app.db" or "memory:". It does
-// not migrate unless Migrate asks for it.
+// Open opens the store that the DSN names, e.g. "sqlite:app.db" or
+// "postgres://user@host/database"; docs/stores.md has all forms. It does not
+// migrate unless Migrate asks for it.
 func Open(ctx context.Context, dsn string, opts ...Option) (*Queue, error) {
 	s := settingsOf(opts)
 	backend, err := backends.Open(ctx, dsn, s.store)

@@ -65,7 +65,7 @@ func testInterruptedDrain(t *testing.T, b *box) {
 		return 0
 	})
 	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`)
-	p := b.start("work", "--once", "--http-allow-private", "--stop-timeout", "200ms", "--json")
+	p := b.start("work", "--once", "--http-allow-private", "--stop-timeout", "3s", "--json")
 	<-arrived
 	p.signal(syscall.SIGINT)
 	if code := p.exit(); code != 130 {
