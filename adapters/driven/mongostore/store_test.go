@@ -123,7 +123,7 @@ func TestDocumentStaysUnderOneMiB(t *testing.T) {
 	}
 	last := size(t, collection.FindOne(t.Context(), bson.D{}))
 	t.Logf("%d bytes after %d retries", last, retries)
-	if last > 1<<20 || last > settled+16 {
+	if last > 1<<20 || last > settled+64 { // ten notes say the number of their attempt
 		t.Errorf("the document has %d bytes after %d retries, %d after the first %d", last, retries, settled, domain.MaxHistory+2)
 	}
 }
