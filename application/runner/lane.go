@@ -65,6 +65,22 @@ func average(mean *atomic.Int64, d time.Duration) {
 	mean.Store(max(last+(int64(d)-last)/8, 1))
 }
 
+// brief says that runs end almost at once, and that one just did.
+func (l *lane) brief() bool {
+	mean := l.mean.Load()
+	return mean > 0 && mean < int64(gatherMost) && l.session.clock.now()-time.Duration(l.ranAt.Load()) <= shortWork
+}
+
+// patience is how long the lane waits for a worker to say that it needs a job. Of
+// brief jobs whoever takes the last one is soon back and says so; where that job
+// turns out to be a long one, the lane finds out by itself.
+func (l *lane) patience() time.Duration {
+	if l.brief() {
+		return min(gatherMost, l.session.cfg.Poll)
+	}
+	return l.session.cfg.Poll
+}
+
 // prefetch is how many jobs beyond the free workers may be claimed now.
 func (l *lane) prefetch() int {
 	mean := time.Duration(l.mean.Load())
@@ -112,7 +128,7 @@ func (l *lane) loop() {
 	for !s.stopping() {
 		room := l.room()
 		if room <= 0 {
-			l.await(l.hungry, nil, s.cfg.Poll)
+			l.await(l.hungry, nil, l.patience())
 			continue
 		}
 		t, err := l.turn(room)

@@ -198,6 +198,42 @@ func TestShortWaitIsNotSleptOver(t *testing.T) {
 	}
 }
 
+// Few long jobs in each of many queues keep all workers busy at once: no claim
+// waits for what an earlier one gave to end, also where jobs were short until now.
+func TestLongJobsOfManyQueuesStartTogether(t *testing.T) {
+	for name, before := range map[string]int{"from the start": 0, "after short ones": 50} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t)
+				var running atomic.Int64
+				k.handle("long", func(context.Context, driven.Task) error {
+					running.Add(1)
+					time.Sleep(time.Minute)
+					return nil
+				})
+				k.handle("short", func(context.Context, driven.Task) error {
+					time.Sleep(time.Millisecond)
+					return nil
+				})
+				r := k.started(runner.Config{Concurrency: 20})
+				for range before {
+					k.put("short", 1)
+					time.Sleep(2 * time.Millisecond)
+				}
+				for q := range 30 {
+					k.put("long", 2, inQueue(fmt.Sprintf("q%02d", q)))
+				}
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				if n := running.Load(); n != 20 {
+					t.Errorf("%d of 20 workers work", n)
+				}
+				k.stop(r)
+			})
+		})
+	}
+}
+
 func TestAllQueuesHaveTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)

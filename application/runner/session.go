@@ -115,7 +115,7 @@ func (s *session) stopping() bool {
 // brisk says that short jobs wait for a worker.
 func (s *session) brisk() bool {
 	for _, l := range s.lanes {
-		if mean := l.mean.Load(); l.line.size() > 0 && mean > 0 && mean < int64(gatherMost) {
+		if l.line.size() > 0 && l.brief() {
 			return true
 		}
 	}

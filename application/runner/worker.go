@@ -37,6 +37,9 @@ func (l *lane) work() {
 			clean = true
 			return
 		}
+		if l.line.size() <= l.low() && !l.brief() { // else it is soon back and says so
+			ring(l.hungry)
+		}
 		l.session.take(a)
 	}
 }
