@@ -16,7 +16,7 @@ type server struct {
 }
 
 // oldest names the versions that have all that the store needs.
-const oldest = "it has no JSON_TABLE: use MySQL 8.0.4, MariaDB 10.6 or later"
+const oldest = "it has no JSON_TABLE: use MySQL 8.0.13, MariaDB 10.6 or later"
 
 // ask learns it. What a server can do is tried, not told from its version.
 func ask(ctx context.Context, e *engine, cfg Config) (srv server, err error) {
