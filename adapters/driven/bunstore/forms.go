@@ -22,14 +22,18 @@ func SelectLimit(q Select, locks map[Lock]string) string {
 	return b.String()
 }
 
-// UpdateFrom renders UPDATE .. AS j SET .. FROM .. AS o WHERE.
+// UpdateFrom renders UPDATE .. AS j SET .. FROM .. AS o WHERE, without a FROM where
+// there is no row source.
 func UpdateFrom(u Update) string {
 	set := make([]string, len(u.Set))
 	for i, a := range u.Set {
 		set[i] = a.Col + " = " + a.Expr
 	}
-	return "UPDATE " + u.Table + " AS j SET " + strings.Join(set, ", ") +
-		" FROM " + u.From + " AS o WHERE " + u.Where
+	from := ""
+	if u.From != "" {
+		from = " FROM " + u.From + " AS o"
+	}
+	return "UPDATE " + u.Table + " AS j SET " + strings.Join(set, ", ") + from + " WHERE " + u.Where
 }
 
 // DeleteIn renders a DELETE by the ids of a row source.

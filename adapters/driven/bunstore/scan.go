@@ -61,6 +61,9 @@ func (c *cells) common(j *domain.Job) {
 // forgotten is forget_args of a row whose args were dropped.
 const forgotten = 2
 
+// fewClaims is how many rows most claims of an idle queue have at most.
+const fewClaims = 32
+
 // ScanClaims reads claimed rows in the order of ClaimColumns and closes them. Any
 // numbers behind these columns, the same in every row, go to tail; a row without
 // an id has nothing else.
@@ -77,8 +80,11 @@ func ScanClaims(rows *sql.Rows, r driven.ClaimRequest, tail ...*int64) ([]driven
 		if c.v[0] == nil {
 			return nil
 		}
-		if out == nil {
-			out = make([]driven.Claimed, 0, min(r.N, 64))
+		switch len(out) { // rows are large: room for a few, or for all
+		case 0:
+			out = make([]driven.Claimed, 0, min(r.N, fewClaims))
+		case fewClaims:
+			out = slices.Grow(out, max(r.N-fewClaims, 0))
 		}
 		out = append(out, driven.Claimed{Token: r.Token})
 		j := &out[len(out)-1].Job
@@ -89,17 +95,24 @@ func ScanClaims(rows *sql.Rows, r driven.ClaimRequest, tail ...*int64) ([]driven
 	return out, err
 }
 
-// sortClaims puts claims in their order: priority, due time, id.
+// sortClaims puts claims in their order: priority, due time, id. They mostly are.
 func sortClaims(claims []driven.Claimed) {
-	slices.SortFunc(claims, func(a, b driven.Claimed) int {
-		switch {
-		case a.Job.Priority != b.Job.Priority:
-			return a.Job.Priority - b.Job.Priority
-		case !a.Job.RunAt.Equal(b.Job.RunAt):
-			return a.Job.RunAt.Compare(b.Job.RunAt)
+	for i := 1; i < len(claims); i++ {
+		if byClaim(&claims[i-1].Job, &claims[i].Job) > 0 {
+			slices.SortFunc(claims, func(a, b driven.Claimed) int { return byClaim(&a.Job, &b.Job) })
+			return
 		}
-		return a.Job.ID.Compare(b.Job.ID)
-	})
+	}
+}
+
+func byClaim(a, b *domain.Job) int {
+	switch {
+	case a.Priority != b.Priority:
+		return a.Priority - b.Priority
+	case !a.RunAt.Equal(b.RunAt):
+		return a.RunAt.Compare(b.RunAt)
+	}
+	return a.ID.Compare(b.ID)
 }
 
 // scanJob reads a whole job: claimCols, then restCols.

@@ -89,36 +89,5 @@ func book(cfg Config) string {
 	return "CREATE TABLE " + cfg.table("migrations") + " (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)"
 }
 
-// array is the literal of an array of texts.
-func array(texts []string) string {
-	b := []byte{'{'}
-	for i, text := range texts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '"')
-		for k := 0; k < len(text); k++ {
-			if text[k] == '"' || text[k] == '\\' {
-				b = append(b, '\\')
-			}
-			b = append(b, text[k])
-		}
-		b = append(b, '"')
-	}
-	return string(append(b, '}'))
-}
-
 // uuid is an id as a bound value that every mode of pgx takes.
 func uuid(id [16]byte) any { return pgtype.UUID{Bytes: id, Valid: true} }
-
-// numbers is the literal of an array of numbers.
-func numbers(list []int) string {
-	b := []byte{'{'}
-	for i, n := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(n), 10)
-	}
-	return string(append(b, '}'))
-}

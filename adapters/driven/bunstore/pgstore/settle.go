@@ -4,40 +4,40 @@ import (
 	"context"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
-	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // settler settles a batch by one statement, so that autocommit is enough.
 type settler struct{ done, any bunstore.Stmt }
 
-var doneCols = []bunstore.Col{
-	{Name: "id", Type: bunstore.ColID}, {Name: "token", Type: bunstore.ColID},
-	{Name: "ran", Type: bunstore.ColInt}, {Name: "keep", Type: bunstore.ColInt},
-}
-
 func newSettler(d *bunstore.Dialect) *settler {
 	return &settler{done: d.Marks.Compile(doneText(d)), any: d.Marks.Compile(bunstore.SettleText(d))}
 }
 
-// doneText settles jobs that are simply done, as most are: 8.7 us a row where the
-// row source of all columns takes 10.8. Guarded by id and token alone: a state
-// beside the ids takes the planner to the wrong index.
+// doneText settles jobs that are simply done, as most are: $2 their ids, rising, and
+// by place $3 the tokens, $4 how long they ran, $5 how long they stay. Without a
+// join, each place found by halving, it is 9.5 us a row; joined with a row source
+// 10.8, all columns 12. The arrays are subqueries to be read once, and so that no
+// estimate of their length takes the planner from the index of the ids. Guarded by
+// id and token alone: a state beside the ids takes it to the wrong index.
 func doneText(d *bunstore.Dialect) string {
+	of := func(param, typ string) string {
+		return "(SELECT " + param + "::" + typ + "[])[width_bucket(j.id, (SELECT $2::uuid[]))]"
+	}
 	return d.Forms.Update(bunstore.Update{
-		Table: d.Table("jobs"), From: d.Words.Rows("$2", doneCols),
-		Where: "j.id = o.id AND j.token = o.token",
+		Table: d.Table("jobs"),
+		Where: "j.id = ANY((SELECT $2::uuid[])::uuid[]) AND j.token = " + of("$3", "uuid"),
 		Set: []bunstore.Assign{
 			{Col: "state", Expr: "4"},
 			{Col: "token", Expr: "NULL"},
-			{Col: "settled", Expr: "o.token"},
+			{Col: "settled", Expr: "j.token"},
 			{Col: "stuck", Expr: "0"},
 			{Col: "attempts", Expr: "j.attempts + 1"},
 			{Col: "stalls", Expr: "0"},
-			{Col: "wake_at", Expr: "CASE WHEN o.keep < 0 THEN 0 ELSE " + now + " + o.keep END"},
+			{Col: "wake_at", Expr: "coalesce(" + now + " + NULLIF(" + of("$5", "bigint") + ", -1), 0)"},
 			{Col: "finished_at", Expr: now},
 			{Col: "unique_lock", Expr: "NULL"},
-			{Col: "ran", Expr: "o.ran"},
+			{Col: "ran", Expr: of("$4", "bigint")},
 			{Col: "result", Expr: "''"},
 			{Col: "error", Expr: "''"},
 			{Col: "history", Expr: "''"},
@@ -46,32 +46,36 @@ func doneText(d *bunstore.Dialect) string {
 }
 
 func (s *settler) Settle(ctx context.Context, c bunstore.Conn, now any, outcomes []driven.Outcome) (int, error) {
-	st, text := s.any, ""
-	if simplyDone(outcomes) {
-		st, text = s.done, doneRows(outcomes)
-	} else {
-		text = bunstore.OutcomeRows(outcomes)
+	if bunstore.SimplyDone(outcomes) && rising(outcomes) {
+		ids, tokens, ran, keep := doneArrays(outcomes)
+		return exec(ctx, c, s.done, now, ids, tokens, ran, keep)
 	}
-	return exec(ctx, c, st, now, text)
+	return exec(ctx, c, s.any, now, bunstore.OutcomeRows(outcomes))
 }
 
-func simplyDone(outcomes []driven.Outcome) bool {
-	for i := range outcomes {
-		o := &outcomes[i]
-		if o.To != domain.Done || !o.Counts || o.Snoozed || len(o.Result) > 0 || o.History != "" || o.ForgetArgs {
+// rising says whether no id comes twice and all are in order.
+func rising(outcomes []driven.Outcome) bool {
+	for i := 1; i < len(outcomes); i++ {
+		if outcomes[i-1].Ticket.ID.Compare(outcomes[i].Ticket.ID) >= 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func doneRows(outcomes []driven.Outcome) string {
-	a := bunstore.NewArray(100 * len(outcomes))
+// doneArrays are the literals of the arrays of doneText.
+func doneArrays(outcomes []driven.Outcome) (ids, tokens, ran, keep string) {
+	n := len(outcomes)
+	a, b := newList(33*n), newList(33*n)
+	c, d := newList(8*n), newList(9*n)
 	for i := range outcomes {
 		o := &outcomes[i]
-		a.Row().ID(o.Ticket.ID).ID(o.Ticket.Token).Int(o.Ran.Microseconds()).Int(bunstore.KeepMS(o.Keep))
+		a.id(o.Ticket.ID)
+		b.id(o.Ticket.Token)
+		c.int(o.Ran.Microseconds())
+		d.int(bunstore.KeepMS(o.Keep))
 	}
-	return a.String()
+	return a.String(), b.String(), c.String(), d.String()
 }
 
 func exec(ctx context.Context, c bunstore.Conn, st bunstore.Stmt, values ...any) (int, error) {
