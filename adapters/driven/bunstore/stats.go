@@ -117,8 +117,9 @@ func (m *sums) line(queue, kind string) *domain.Line {
 	return m.lines[at]
 }
 
-// maxPairs bounds how many queues, and kinds of one queue, are looked at.
-const maxPairs = 1000
+// maxPairs bounds how many pairs of queue and kind are looked at. Each costs a few
+// reads; beyond that the statistics are not exact.
+const maxPairs = 2000
 
 // Stats is read in one go; the counts are of one moment only as far as the
 // database makes the reads of one call so.
@@ -153,20 +154,27 @@ func (s *Store) Stats(ctx context.Context, tenant string, limit int) (domain.Sta
 
 // pairStats counts ready and scheduled rows.
 func (s *Store) pairStats(ctx context.Context, c Conn, m *sums, limit int) error {
-	queues, err := s.names(ctx, c, s.t.find.nextQueue, "", maxPairs)
+	left := maxPairs
+	queues, err := s.names(ctx, c, s.t.find.nextQueue, "", left+1)
 	if err != nil {
 		return err
 	}
 	for _, queue := range queues {
-		kinds, err := s.names(ctx, c, s.t.find.nextKind, "", maxPairs, queue)
+		kinds, err := s.names(ctx, c, s.t.find.nextKind, "", left+1, queue)
 		if err != nil {
 			return err
 		}
-		for _, kind := range kinds {
+		over := len(kinds) > left
+		for _, kind := range kinds[:min(len(kinds), left)] {
 			if err := s.pairStat(ctx, c, m.line(queue, kind), m, limit); err != nil {
 				return err
 			}
 		}
+		if over {
+			m.exact = false
+			return nil
+		}
+		left -= len(kinds)
 	}
 	return nil
 }

@@ -116,3 +116,20 @@ func TestLife(t *testing.T) {
 		t.Fatalf("%+v", st)
 	}
 }
+
+// More pairs of queue and kind than are looked at: the statistics say that they
+// are not all, and end.
+func TestStatsOfVeryManyKinds(t *testing.T) {
+	b := open(t, sqlitestore.Config{})
+	for _, n := range []int{2000, 1} {
+		many := jobs(n, "k")
+		for i := range many {
+			many[i].Queue, many[i].Kind = fmt.Sprintf("q%d-%d", n, i%40), fmt.Sprint("k", i)
+		}
+		insert(t, b, many)
+		got, err := b.Store.Stats(t.Context(), "", 1000)
+		if want := n == 2000; err != nil || got.Exact != want || got.Totals().Due != 2000 || len(got.Lines) != 2000 {
+			t.Errorf("exact %v, %d due in %d lines (%v)", got.Exact, got.Totals().Due, len(got.Lines), err)
+		}
+	}
+}
