@@ -45,10 +45,13 @@ func asking(kinds []string, n int) driven.ClaimRequest {
 // makes are the two that every test runs on.
 var makes = map[string]func(testing.TB, ...servers.Option) string{"mysql": servers.MySQL, "mariadb": servers.MariaDB}
 
-// onEach runs a test on each server.
+// onEach runs a test on both servers at once.
 func onEach(t *testing.T, test func(t *testing.T, dsn string)) {
 	for name, dsn := range makes {
-		t.Run(name, func(t *testing.T) { test(t, dsn(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, dsn(t))
+		})
 	}
 }
 

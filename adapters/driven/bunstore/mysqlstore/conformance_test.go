@@ -29,10 +29,13 @@ var products = []product{
 	{"mariadb", servers.MariaDB, "tx_isolation"},
 }
 
-// onEach runs a test on each server.
+// onEach runs a test on both servers at once.
 func onEach(t *testing.T, test func(t *testing.T, p product)) {
 	for _, p := range products {
-		t.Run(p.name, func(t *testing.T) { test(t, p) })
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
 	}
 }
 
