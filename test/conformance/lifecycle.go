@@ -103,9 +103,16 @@ func (l *life) put(m memo, opts ...enqueue.Option) domain.JobID {
 // runner makes a runner over a store that runs the handler.
 func (l *life) runner(store driven.Store, h handler, opts ...work.Option) *runner.Runner {
 	l.Helper()
+	return l.leased(l.lease(), store, h, opts...)
+}
+
+// leased is a runner with a lease of its own: a short one shows crashes, a long
+// one is not lost to a machine that is busy elsewhere.
+func (l *life) leased(lease time.Duration, store driven.Store, h handler, opts ...work.Option) *runner.Runner {
+	l.Helper()
 	registry := work.NewRegistry()
 	l.ok("handle", work.Handle(registry, h, opts...))
-	r, err := runner.New(runner.Config{Concurrency: 4, Lease: l.lease(), Poll: 10 * time.Millisecond}, runner.Deps{
+	r, err := runner.New(runner.Config{Concurrency: 4, Lease: lease, Poll: 10 * time.Millisecond}, runner.Deps{
 		Store: store, Registry: registry, IDs: l.ids, Clock: l.clock,
 	})
 	l.ok("new runner", err)
@@ -128,7 +135,7 @@ func (l *life) lease() time.Duration { return 600 * time.Millisecond }
 // drain runs all that is due in a runner of its own and gives what became of it.
 func (l *life) drain(h handler, opts ...work.Option) driving.Drained {
 	l.Helper()
-	r := l.runner(l.store, h, opts...)
+	r := l.leased(patience, l.store, h, opts...)
 	got, err := r.Drain(l.Context(), driving.DrainOptions{Limit: patience})
 	l.ok("drain", err)
 	l.stop(r)
@@ -512,7 +519,7 @@ func lifeFleet(l *life) {
 	var runs [jobs]atomic.Int64
 	stores := l.handles(3)
 	l.race(len(stores), func(i int) error {
-		r := l.runner(stores[i], func(_ context.Context, j work.Job[memo]) error {
+		r := l.leased(patience, stores[i], func(_ context.Context, j work.Job[memo]) error {
 			runs[j.Args.N].Add(1)
 			return nil
 		})
