@@ -121,19 +121,25 @@ func claimMutants() []mutant {
 			}
 		}, []string{"claim/once"}},
 		{"gives two claimers one job when they race", func(b *broken, _ *Harness) {
+			type given struct {
+				driven.Claimed
+				to string
+			}
 			var mu sync.Mutex
-			var spare []driven.Claimed
-			given := 0
+			var spare []given
+			total := 0
 			b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
 				got, err := b.Store.Claim(ctx, r)
 				mu.Lock()
 				defer mu.Unlock()
-				if len(got.Jobs) < r.N && len(spare) > 0 {
-					j := spare[0]
-					j.Token, spare = r.Token, spare[1:]
+				// A runner knows a job that it holds already: give it to another one.
+				other := slices.IndexFunc(spare, func(s given) bool { return s.to != r.Runner || r.Runner == runnerID })
+				if len(got.Jobs) < r.N && other >= 0 {
+					j := spare[other].Claimed
+					j.Token, spare = r.Token, slices.Delete(spare, other, other+1)
 					got.Jobs = append(got.Jobs, j)
-				} else if len(got.Jobs) > 0 && given < 40 {
-					spare, given = append(spare, got.Jobs[0]), given+1
+				} else if len(got.Jobs) > 0 && total < 40 {
+					spare, total = append(spare, given{got.Jobs[0], r.Runner}), total+1
 				}
 				return got, err
 			}
