@@ -83,7 +83,7 @@ func scenes(h conformance.Harness) map[string]scene {
 		"recover": func(t testing.TB) (func() error, func()) {
 			id, _ := running(t, h.Backend)
 			h.Advance(2 * time.Hour)
-			r := driven.RecoverRequest{Limit: 100, Stalls: domain.DefaultStalls()}
+			r := driven.RecoverRequest{Limit: 1000, Stalls: domain.DefaultStalls()}
 			return func() error { _, err := s.Recover(t.Context(), r); return err }, isIn(t, s, id, domain.Scheduled)
 		},
 	}
