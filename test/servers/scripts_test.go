@@ -136,10 +136,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
-	server := filepath.Join("/proc", waitForPID(t, filepath.Join(tmp, "rowlock-servers.*/pid/postgres")), "cmdline")
-	if line, err := os.ReadFile(server); err != nil || len(line) == 0 {
-		t.Fatalf("the server does not run: %v", err)
-	}
+	server := waitForServer(t, filepath.Join(tmp, "rowlock-servers.*/pid/postgres"))
 	if err := up.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +151,9 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	}
 }
 
-func waitForPID(t *testing.T, pattern string) string {
+// waitForServer gives the file that holds the command line of the server whose
+// pid is in a file of that pattern: empty before it runs and after it has ended.
+func waitForServer(t *testing.T, pattern string) string {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -163,10 +162,14 @@ func waitForPID(t *testing.T, pattern string) string {
 		case <-deadline:
 			t.Fatal("no server was launched")
 		case <-tick.C:
-			if files, _ := filepath.Glob(pattern); len(files) == 1 {
-				if pid, _ := os.ReadFile(files[0]); len(pid) > 0 {
-					return strings.TrimSpace(string(pid))
-				}
+			files, _ := filepath.Glob(pattern)
+			if len(files) != 1 {
+				continue
+			}
+			pid, _ := os.ReadFile(files[0])
+			line := filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline")
+			if text, _ := os.ReadFile(line); len(pid) > 0 && len(text) > 0 { // else it has not begun yet
+				return line
 			}
 		}
 	}
