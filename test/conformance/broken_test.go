@@ -31,6 +31,7 @@ type broken struct {
 	onPrune      func(context.Context, driven.PruneRequest) (int, error)
 	onBeat       func(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error
 	onList       func(ctx context.Context, limit int) ([]domain.RunnerInfo, error)
+	brokenBounds
 }
 
 // or gives the worse method where there is one.

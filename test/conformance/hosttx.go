@@ -12,6 +12,7 @@ func hosttxCases() []testCase {
 		{"skip", hosttxSkip},
 		{"error", hosttxError},
 		{"many", hosttxMany},
+		{"turns", hosttxTurns},
 		{"foreign", hosttxForeign},
 	}
 }
@@ -99,6 +100,38 @@ func hosttxMany(c *rig) {
 	}
 	c.ok("commit", tx.Commit())
 	equal(c, "rows", c.count(domain.Filter{}), 2100)
+}
+
+// turns: a job that was rolled back leaves no turn behind; one that is committed
+// takes its place among those that came meanwhile.
+func hosttxTurns(c *rig) {
+	tx, in := c.begin()
+	_, err := in.Insert(c.Context(), []domain.NewJob{c.job(mutex("m", "n")), c.job(chain("c"))})
+	c.ok("insert", err)
+	c.ok("rollback", tx.Rollback())
+	for _, turn := range []set{mutex("m", "n"), chain("c")} {
+		tx, in := c.begin()
+		early := c.job(turn)
+		_, err = in.Insert(c.Context(), []domain.NewJob{early})
+		c.ok("insert", err)
+		c.ok("commit", tx.Commit())
+		late := c.one(turn)
+		got := c.startOnly(early.ID)
+		equal(c, "keys of a job that came in a transaction", len(got.keys()), len(early.Keys))
+		c.over(got, done)
+		c.over(c.startOnly(late), done)
+	}
+	n := c.job(chain("c"), blocking)
+	first := c.one(chain("c"))
+	busy := c.startOnly(first)
+	tx, in = c.begin()
+	_, err = in.Insert(c.Context(), []domain.NewJob{n})
+	c.ok("insert", err)
+	c.ok("commit", tx.Commit())
+	c.startNone()
+	c.parkedOn(chainKey("c"), n.ID)
+	c.over(busy, done)
+	c.startOnly(n.ID)
 }
 
 // foreignTx is a transaction of another adapter.

@@ -25,10 +25,15 @@ type mutant struct {
 	cases  []string
 }
 
+func mutants() []mutant {
+	return slices.Concat(claimMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants(),
+		admitMutants(), wakeMutants(), declareMutants(), slotMutants(), turnMutants())
+}
+
 // TestMutants shows that the cases can fail: each store is broken in one way and
 // every case named beside it must say so.
 func TestMutants(t *testing.T) {
-	for _, m := range slices.Concat(claimMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants()) {
+	for _, m := range mutants() {
 		t.Run(strings.ReplaceAll(m.fault, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			for _, name := range m.cases {
@@ -50,12 +55,16 @@ func TestMutants(t *testing.T) {
 // TestMustsAreTried: every case that a "must" of the ports names finds some mutant.
 func TestMustsAreTried(t *testing.T) {
 	tried := map[string]bool{}
-	for _, m := range slices.Concat(claimMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants()) {
+	for _, m := range mutants() {
 		for _, name := range m.cases {
 			tried[name] = true
 		}
 	}
-	for _, name := range mustsOfThePorts(t) {
+	bounds := slices.DeleteFunc(Cases(), func(name string) bool {
+		category, _, _ := strings.Cut(name, "/")
+		return !slices.Contains([]string{"bound", "turn", "slot"}, category)
+	})
+	for _, name := range append(bounds, mustsOfThePorts(t)...) {
 		if !tried[name] {
 			t.Errorf("no mutant shows that %s can fail", name)
 		}
@@ -1049,7 +1058,7 @@ func otherMutants() []mutant {
 		{"works on after Close", func(b *broken, h *Harness) { h.Backend.Close = func() error { return nil } }, []string{"errors/closed"}},
 		{
 			"writes at once in the host's transaction", func(b *broken, h *Harness) { h.Backend.Tx = atOnce{b.Store} },
-			[]string{"hosttx/rollback", "hosttx/foreign"},
+			[]string{"hosttx/rollback", "hosttx/foreign", "hosttx/turns"},
 		},
 		{"swallows a lost insert", func(b *broken, h *Harness) {
 			inner := swallow(b, h)

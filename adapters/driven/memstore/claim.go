@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -81,13 +80,7 @@ func (s *store) next(now time.Time) time.Duration {
 // Queues sorts the names of the queues that hold something; rows are not looked at.
 func (s *store) Queues(ctx context.Context, after string, limit int) (names []string, err error) {
 	err = s.do(ctx, "list queues", func(time.Time) error {
-		names = slices.Sorted(maps.Keys(s.waiting))
-		from, found := slices.BinarySearch(names, after)
-		if found {
-			from++
-		}
-		names = names[from:]
-		names = names[:min(max(limit, 0), len(names))]
+		names = page(s.waiting, after, limit)
 		return nil
 	})
 	return names, err

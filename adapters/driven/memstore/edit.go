@@ -13,27 +13,32 @@ import (
 // edit answers for each id on its own.
 func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, one func(r *row, now time.Time) error) (answers []domain.Edited, err error) {
 	err = s.do(ctx, op, func(now time.Time) error {
-		given := make(map[domain.JobID]error, len(req.IDs))
+		given := make(map[domain.JobID]domain.Edited, len(req.IDs))
 		for _, id := range req.IDs {
 			if _, twice := given[id]; !twice {
 				given[id] = s.editOne(op, id, req, now, one)
 			}
-			answers = append(answers, domain.Edited{ID: id, Err: given[id]})
+			answers = append(answers, given[id])
 		}
 		return nil
 	})
 	return answers, err
 }
 
-func (s *store) editOne(op string, id domain.JobID, req driven.EditRequest, now time.Time, one func(r *row, now time.Time) error) error {
+func (s *store) editOne(op string, id domain.JobID, req driven.EditRequest, now time.Time, one func(r *row, now time.Time) error) domain.Edited {
+	answer := domain.Edited{ID: id}
 	r := s.find(id, req.Tenant)
 	switch {
 	case r == nil:
-		return notFound(op, id)
+		answer.Err = notFound(op, id)
 	case len(req.States) > 0 && !slices.Contains(req.States, r.State):
-		return refused(op, r)
+		answer.Err = refused(op, r)
+	default:
+		if answer.Err = one(r, now); answer.Err == nil {
+			answer.Keys = clone(r.keys)
+		}
 	}
-	return one(r, now)
+	return answer
 }
 
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
@@ -50,6 +55,7 @@ func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edi
 		}
 		s.change(r, func() {
 			r.Attempts, r.Stalls, r.Result, r.FinishedAt, r.expires = 0, 0, nil, time.Time{}, time.Time{}
+			r.loose = false
 			r.wait(req.Due, now)
 		})
 		return nil
@@ -104,7 +110,10 @@ func (s *store) Reschedule(ctx context.Context, req driven.EditRequest) ([]domai
 		if !domain.CanMove(domain.ActReschedule, r.State, domain.Scheduled) {
 			return refused(op, r)
 		}
-		s.change(r, func() { r.wait(req.Due, now) })
+		s.change(r, func() {
+			r.wait(req.Due, now)
+			r.due = r.RunAt
+		})
 		return nil
 	})
 }

@@ -18,6 +18,7 @@ func (s *store) Job(ctx context.Context, id domain.JobID, tenant string) (job do
 			return notFound(op, id)
 		}
 		job = r.copy()
+		job.Keys = clone(r.Keys)
 		return nil
 	})
 	return job, err
@@ -90,6 +91,7 @@ func matches(f domain.Filter, job *domain.Job) bool {
 		(f.Tenant == "" || job.Tenant == f.Tenant) &&
 		(f.Tag == "" || slices.Contains(job.Tags, f.Tag)) &&
 		(f.Batch.IsZero() || job.Batch == f.Batch) &&
+		(f.Waits == "" || job.BlockedOn == f.Waits) &&
 		(f.Error == "" || strings.Contains(job.Error, f.Error)) &&
 		(f.Since.IsZero() || !job.CreatedAt.Before(cut(f.Since))) &&
 		(f.Until.IsZero() || job.CreatedAt.Before(cut(f.Until)))

@@ -46,6 +46,12 @@ type store struct {
 	lines   map[line]*index       // the ready rows of a queue and kind in claim order
 	waiting map[string]int        // ready and scheduled rows of a queue
 	runners map[string]runner
+
+	declared map[declared]domain.Declaration
+	slots    map[string]map[int]*slot // by key and number
+	kept     map[domain.Slot]*slot    // those that have an end
+	turns    map[string]*index        // the rows that have a turn at a key, by place
+	blocked  map[string]*index        // the blocked rows of a key in claim order
 }
 
 // line is where a ready job waits.
@@ -62,6 +68,12 @@ func newStore(clock func() time.Time) *store {
 		lines:   map[line]*index{},
 		waiting: map[string]int{},
 		runners: map[string]runner{},
+
+		declared: map[declared]domain.Declaration{},
+		slots:    map[string]map[int]*slot{},
+		kept:     map[domain.Slot]*slot{},
+		turns:    map[string]*index{},
+		blocked:  map[string]*index{},
 	}
 	for range domain.States() {
 		s.states = append(s.states, &index{order: byStamp})

@@ -14,6 +14,9 @@ type row struct {
 	settled domain.Token // of the last claim whose outcome was written
 	lock    string       // what the unique index holds for it while it is not terminal
 	expires time.Time    // when a terminal row may be pruned
+	keys    []string     // stored keys of its turns
+	due     time.Time    // its place in a chain, which a retry does not change
+	loose   bool         // a dead one that an operator released from its chains
 	tx      *Tx          // the open transaction that wrote it; nil: it is there for all
 }
 
@@ -25,18 +28,22 @@ func newRow(n *domain.NewJob, now time.Time, tx *Tx) *row {
 		ID: n.ID, Kind: n.Kind, Queue: n.Queue, Tenant: n.Tenant, Priority: n.Priority,
 		MaxAttempts: n.MaxAttempts, Timeout: n.Timeout, Args: clone(n.Args), Tags: clone(n.Tags),
 		Meta: clone(n.Meta), Keep: n.Keep, ForgetArgs: n.ForgetArgs, CreatedAt: now,
-	}}
+		LimitKey: n.LimitKey, Turn: n.Turn, Keys: clone(n.Keys), OnDead: n.OnDead,
+	}, keys: n.TurnKeys()}
 	if n.Unique != nil {
 		r.UniqueKey = n.Unique.Key
 		r.lock = domain.UniqueLock(n.Tenant, n.Unique.Key)
 	}
 	r.wait(n.Due, now)
+	r.due = r.RunAt
 	return r
 }
 
-// copy gives the job out.
+// copy gives the job out, without the names of its keys: only who looks for a
+// single job asks for them.
 func (r *row) copy() domain.Job {
 	job := r.Job
+	job.Keys = nil
 	job.Args, job.Result, job.Tags, job.Meta = clone(job.Args), clone(job.Result), clone(job.Tags), clone(job.Meta)
 	return job
 }
@@ -75,6 +82,22 @@ func (r *row) stamp() time.Time {
 }
 
 func byID(a, b *row) int { return a.ID.Compare(b.ID) }
+
+// hasTurn says whether the row has its place at its keys.
+func (r *row) hasTurn() bool {
+	return len(r.keys) > 0 && (!r.State.Terminal() || r.State == domain.Dead && r.OnDead == domain.Block && !r.loose)
+}
+
+// place orders the turns at a key.
+func (r *row) place() domain.Place {
+	due := r.RunAt
+	if r.Turn == domain.TurnChain {
+		due = r.due
+	}
+	return domain.Place{Due: due.UnixMilli(), ID: r.ID}
+}
+
+func byPlace(a, b *row) int { return a.place().Compare(b.place()) }
 
 func byStamp(a, b *row) int { return cmp.Or(a.stamp().Compare(b.stamp()), byID(a, b)) }
 

@@ -13,9 +13,11 @@ import (
 func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
 	err = s.do(ctx, "settle", func(now time.Time) error {
 		for i := range outcomes {
-			if o := &outcomes[i]; !s.settle(o, now) {
+			o := &outcomes[i]
+			if !s.settle(o, now) {
 				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
 			}
+			s.giveBack(o, now)
 		}
 		return nil
 	})

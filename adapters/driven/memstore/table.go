@@ -9,35 +9,49 @@ import (
 // place puts a row where its state says.
 func (s *store) place(r *row) {
 	s.states[r.State].add(r)
-	if r.State != domain.Ready && r.State != domain.Scheduled {
-		return
+	s.placeTurns(r)
+	switch r.State {
+	case domain.Blocked:
+		addTo(s.blocked, r.BlockedOn, byTurn, r)
+	case domain.Ready:
+		s.waiting[r.Queue]++
+		addTo(s.lines, line{r.Queue, r.Kind}, byTurn, r)
+	case domain.Scheduled:
+		s.waiting[r.Queue]++
 	}
-	s.waiting[r.Queue]++
-	if r.State != domain.Ready {
-		return
+}
+
+// addTo puts a row into the index of that name, which is made where there is none.
+func addTo[K comparable](all map[K]*index, name K, order func(a, b *row) int, r *row) {
+	if all[name] == nil {
+		all[name] = &index{order: order}
 	}
-	at := line{r.Queue, r.Kind}
-	if s.lines[at] == nil {
-		s.lines[at] = &index{order: byTurn}
+	all[name].add(r)
+}
+
+// takeFrom undoes addTo.
+func takeFrom[K comparable](all map[K]*index, name K, r *row) {
+	if all[name].remove(r); all[name].size == 0 {
+		delete(all, name)
 	}
-	s.lines[at].add(r)
 }
 
 // lift takes a row from where its state says.
 func (s *store) lift(r *row) {
 	s.states[r.State].remove(r)
-	if r.State != domain.Ready && r.State != domain.Scheduled {
+	s.liftTurns(r)
+	switch r.State {
+	case domain.Blocked:
+		takeFrom(s.blocked, r.BlockedOn, r)
+		return
+	case domain.Ready:
+		takeFrom(s.lines, line{r.Queue, r.Kind}, r)
+	case domain.Scheduled:
+	default:
 		return
 	}
 	if s.waiting[r.Queue]--; s.waiting[r.Queue] == 0 {
 		delete(s.waiting, r.Queue)
-	}
-	if r.State != domain.Ready {
-		return
-	}
-	at := line{r.Queue, r.Kind}
-	if s.lines[at].remove(r); s.lines[at].size == 0 {
-		delete(s.lines, at)
 	}
 }
 
@@ -45,6 +59,9 @@ func (s *store) lift(r *row) {
 func (s *store) change(r *row, how func()) {
 	s.lift(r)
 	how()
+	if r.State != domain.Blocked {
+		r.BlockedOn = ""
+	}
 	s.place(r)
 }
 

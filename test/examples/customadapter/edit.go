@@ -13,31 +13,33 @@ import (
 // edit asks one function about each job and writes what it changed unless it refused.
 func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, change func(*tx, *record) error) (answers []domain.Edited, err error) {
 	err = s.do(ctx, op, func(t *tx) error {
-		given := map[domain.JobID]error{} // an id that is named twice has one answer
+		given := map[domain.JobID]domain.Edited{} // an id that is named twice has one answer
 		for _, id := range req.IDs {
 			if _, twice := given[id]; !twice {
-				given[id] = t.edit(op, id, req, change)
+				keys, err := t.edit(op, id, req, change)
+				given[id] = domain.Edited{ID: id, Err: err, Keys: keys}
 			}
-			answers = append(answers, domain.Edited{ID: id, Err: given[id]})
+			answers = append(answers, given[id])
 		}
 		return nil
 	})
 	return answers, err
 }
 
-func (t *tx) edit(op string, id domain.JobID, req driven.EditRequest, change func(*tx, *record) error) error {
+// edit gives the keys at which the job takes turns: another's turn may have come.
+func (t *tx) edit(op string, id domain.JobID, req driven.EditRequest, change func(*tx, *record) error) ([]string, error) {
 	r, err := t.get(op, id, req.Tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(req.States) > 0 && !slices.Contains(req.States, r.State) {
-		return refused(op, &r)
+		return nil, refused(op, &r)
 	}
 	if err := change(t, &r); err != nil {
-		return err
+		return nil, err
 	}
 	t.put(r)
-	return nil
+	return slices.Clone(r.Turns), nil
 }
 
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
@@ -55,7 +57,7 @@ func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edi
 				return conflict(op, r, "its unique key is held by job "+holder.String())
 			}
 		}
-		r.Attempts, r.Stalls, r.Result, r.FinishedAt, r.Expires = 0, 0, nil, time.Time{}, time.Time{}
+		r.Attempts, r.Stalls, r.Result, r.FinishedAt, r.Expires, r.Loose = 0, 0, nil, time.Time{}, time.Time{}, false
 		t.dueAt(r, req.Due)
 		return nil
 	})
@@ -93,6 +95,7 @@ func (s *store) Reschedule(ctx context.Context, req driven.EditRequest) ([]domai
 			return refused(op, r)
 		}
 		t.dueAt(r, req.Due)
+		r.Due = r.RunAt
 		return nil
 	})
 }

@@ -62,6 +62,7 @@ func matches(f domain.Filter, j *domain.Job) bool {
 		(f.Tenant == "" || f.Tenant == j.Tenant) &&
 		(f.Tag == "" || slices.Contains(j.Tags, f.Tag)) &&
 		(f.Batch.IsZero() || f.Batch == j.Batch) &&
+		(f.Waits == "" || f.Waits == j.BlockedOn) &&
 		strings.Contains(j.Error, f.Error) &&
 		(f.Since.IsZero() || !j.CreatedAt.Before(cut(f.Since))) &&
 		(f.Until.IsZero() || j.CreatedAt.Before(cut(f.Until)))

@@ -22,6 +22,9 @@ type record struct {
 	Settled domain.Token // of the last claim whose outcome was written
 	Lock    string       // the unique key that it holds, none once it is terminal
 	Expires time.Time    // terminal: when it may be pruned, zero for never
+	Turns   []string     // stored keys at which it takes turns
+	Due     time.Time    // its place in a chain, which a retry does not change
+	Loose   bool         // dead, and an operator released its chains
 	Gone    bool         // deleted
 }
 

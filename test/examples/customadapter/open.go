@@ -2,6 +2,7 @@ package customadapter
 
 import (
 	"context"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -22,7 +23,10 @@ func Open(cfg Config) (driven.Backend, error) {
 	if cfg.Path == "" || cfg.Now == nil {
 		return driven.Backend{}, &domain.Fault{Code: domain.Invalid, Op: op, Hint: "give both Path and Now"}
 	}
-	s := &store{now: cfg.Now, jobs: map[domain.JobID]record{}, locks: map[string]domain.JobID{}, runners: map[string]beat{}}
+	s := &store{
+		now: cfg.Now, jobs: map[domain.JobID]record{}, locks: map[string]domain.JobID{}, runners: map[string]beat{},
+		slots: map[domain.Slot]permit{}, declared: map[declared]domain.Declaration{},
+	}
 	if err := s.load(cfg.Path); err != nil {
 		return driven.Backend{}, &domain.Fault{
 			Code: domain.Unavailable, Op: op, Subject: cfg.Path, Err: err,
@@ -35,12 +39,16 @@ func Open(cfg Config) (driven.Backend, error) {
 type store struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	log     *os.File // nil: closed
-	size    int64
-	jobs    map[domain.JobID]record
-	locks   map[string]domain.JobID // who holds a unique key
-	runners map[string]beat         // not in the file: they end with the process
+	mu    sync.Mutex
+	log   *os.File // nil: closed
+	size  int64
+	jobs  map[domain.JobID]record
+	locks map[string]domain.JobID // who holds a unique key
+
+	// Not in the file: they end with the process, which alone runs jobs.
+	runners  map[string]beat
+	slots    map[domain.Slot]permit // those that are taken
+	declared map[declared]domain.Declaration
 }
 
 var _ driven.Store = (*store)(nil)
@@ -49,6 +57,7 @@ var _ driven.Store = (*store)(nil)
 type tx struct {
 	*store
 	now    time.Time
+	slots  map[domain.Slot]permit // its own, until it is over
 	before []record
 	after  []record
 }
@@ -64,15 +73,17 @@ func (s *store) do(ctx context.Context, op string, f func(*tx) error) error {
 	if s.log == nil {
 		return &domain.Fault{Code: domain.Unavailable, Op: op, Hint: "the store was closed"}
 	}
-	t := &tx{store: s, now: cut(s.now())}
+	t := &tx{store: s, now: cut(s.now()), slots: maps.Clone(s.slots)}
 	err := f(t)
 	if err == nil && len(t.after) > 0 {
 		err = s.write(op, t.after)
 	}
 	if err != nil {
 		t.rollback()
+		return err
 	}
-	return err
+	s.slots = t.slots
+	return nil
 }
 
 // put writes a new state of a job.
@@ -80,6 +91,9 @@ func (t *tx) put(r record) {
 	old, ok := t.jobs[r.ID]
 	if !ok {
 		old = record{Job: domain.Job{ID: r.ID}, Gone: true}
+	}
+	if r.State != domain.Blocked {
+		r.BlockedOn = ""
 	}
 	t.before, t.after = append(t.before, old), append(t.after, r)
 	t.set(r)

@@ -56,6 +56,22 @@ func byTurn(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), a.ID.Compare(b.ID))
 }
 
+// turns says whether a record has its place at its keys: until it is over for
+// good, and a dead one that blocks its chains goes on to have it.
+func (r *record) turns() bool {
+	return !r.State.Terminal() || r.State == domain.Dead && r.OnDead == domain.Block && !r.Loose
+}
+
+// place is a record's place there: a mutex goes by when jobs are due, a chain by
+// when they were due at first.
+func (r *record) place() domain.Place {
+	due := r.RunAt
+	if r.Turn == domain.TurnChain {
+		due = r.Due
+	}
+	return domain.Place{Due: due.UnixMilli(), ID: r.ID}
+}
+
 func byAge(a, b record) int { return a.ID.Compare(b.ID) }
 
 func newestFirst(a, b record) int { return b.ID.Compare(a.ID) }
@@ -63,6 +79,6 @@ func newestFirst(a, b record) int { return b.ID.Compare(a.ID) }
 // copyOf gives a job out, so that no caller shares memory with the store.
 func copyOf(j domain.Job) domain.Job {
 	j.Args, j.Result, j.Meta = slices.Clone(j.Args), slices.Clone(j.Result), slices.Clone(j.Meta)
-	j.Tags = slices.Clone(j.Tags)
+	j.Tags, j.Keys = slices.Clone(j.Tags), slices.Clone(j.Keys)
 	return j
 }

@@ -36,12 +36,14 @@ func (t *tx) newRecord(n *domain.NewJob) record {
 	r := record{Job: copyOf(domain.Job{
 		ID: n.ID, Kind: n.Kind, Queue: n.Queue, Tenant: n.Tenant, Priority: n.Priority, MaxAttempts: n.MaxAttempts,
 		Timeout: n.Timeout, Args: n.Args, Tags: n.Tags, Meta: n.Meta, Keep: n.Keep, ForgetArgs: n.ForgetArgs, CreatedAt: t.now,
-	})}
+		LimitKey: n.LimitKey, Turn: n.Turn, Keys: n.Keys, OnDead: n.OnDead,
+	}), Turns: n.TurnKeys()}
 	if n.Unique != nil {
 		r.UniqueKey = n.Unique.Key
 		r.Lock = domain.UniqueLock(n.Tenant, n.Unique.Key)
 	}
 	t.dueAt(&r, n.Due)
+	r.Due = r.RunAt
 	return r
 }
 
@@ -101,6 +103,9 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 				t.put(r)
 			case !legal || !repeat:
 				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
+			}
+			for _, end := range o.Slots {
+				t.giveBack(o.Ticket, end.Slot, end.After)
 			}
 		}
 		return nil
