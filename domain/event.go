@@ -20,13 +20,15 @@ const (
 	EventTimedOut
 	EventOutcomeDropped // the claim was no longer ours when the outcome came
 	EventPruned
-	EventError // a loop or a call failed; it goes on
+	EventParked    // a claimed job lacks a key of a bound and waits for it
+	EventSlotFreed // a slot whose job was gone was found and is freed after its linger
+	EventError     // a loop or a call failed; it goes on
 	eventTypes
 )
 
 var eventNames = [eventTypes]string{
 	"enqueued", "claimed", "completed", "retried", "snoozed", "died", "cancelled", "released",
-	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "error",
+	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "parked", "slot_freed", "error",
 }
 
 // EventTypes lists every event type.

@@ -40,6 +40,7 @@ func (f Filter) Validate() error {
 		{"kind", f.Kind, MaxKind},
 		{"tenant", f.Tenant, MaxTenant},
 		{"tag", f.Tag, MaxTag},
+		{"bound", f.Waits, MaxBound},
 		{"error text", f.Error, MaxMessage},
 	}
 	for _, n := range names {

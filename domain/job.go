@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,11 @@ type Job struct {
 	Snoozes     int
 	Timeout     time.Duration // 0: the runner's default
 	UniqueKey   string
+	LimitKey    string   // its own key of its kind's limit or rate
+	Turn        Turn     // whether it takes turns at its keys
+	Keys        []string // those keys; of a single job that was looked up
+	OnDead      OnDead
+	BlockedOn   string // while blocked: the stored key of the bound that it waits for
 	Batch       BatchID
 	Args        []byte // JSON text, byte-exact
 	Result      []byte // JSON text
@@ -123,10 +129,27 @@ type NewJob struct {
 	MaxAttempts int           // 0: the runner's default
 	Timeout     time.Duration // 0: the runner's default
 	Unique      *Unique
+	LimitKey    string   // its own key of its kind's limit or rate, before the kind's function
+	Turn        Turn     // set exactly where there are Keys
+	Keys        []string // turns that it takes, all or none
+	OnDead      OnDead   // of a chain
 	Tags        []string
 	Meta        json.RawMessage
 	Keep        Retention
 	ForgetArgs  bool
+}
+
+// TurnKeys are the stored keys of the turns that the job takes, in byte order.
+func (n *NewJob) TurnKeys() []string {
+	if n.Turn == NoTurn {
+		return nil
+	}
+	keys := make([]string, len(n.Keys))
+	for i, key := range n.Keys {
+		keys[i] = TurnKey(n.Turn, n.Tenant, key)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // Validate is the one check of a new job at every door.
@@ -134,6 +157,7 @@ func (n *NewJob) Validate() error {
 	checks := []error{
 		n.validateNames(),
 		n.validateNumbers(),
+		n.validateBounds(),
 		n.Due.Validate(),
 		n.Keep.Validate(),
 		ValidateJSON("args", n.Args, MaxArgs),
@@ -190,6 +214,31 @@ func (n *NewJob) validateNumbers() error {
 		return nil
 	}
 	return &Fault{Code: Invalid, Op: "check job", Subject: CleanText(n.Kind, MaxKind), Hint: hint}
+}
+
+func (n *NewJob) validateBounds() error {
+	if n.LimitKey != "" {
+		if err := ValidateName("limit key", n.LimitKey, MaxKey); err != nil {
+			return err
+		}
+	}
+	for _, key := range n.Keys {
+		if err := ValidateName(n.Turn.Sort().String()+" key", key, MaxKey); err != nil {
+			return err
+		}
+	}
+	hint := ""
+	switch {
+	case n.Turn > TurnChain || (n.Turn == NoTurn) != (len(n.Keys) == 0):
+		hint = "a job that takes turns needs its keys, and only that one"
+	case len(n.Keys) > MaxKeys:
+		hint = fmt.Sprintf("there are %d keys, the limit is %d", len(n.Keys), MaxKeys)
+	case n.OnDead > Block || n.OnDead == Block && n.Turn != TurnChain:
+		hint = "only a chain can be blocked by its dead"
+	default:
+		return nil
+	}
+	return &Fault{Code: Invalid, Op: "check turns", Subject: CleanText(n.Kind, MaxKind), Hint: hint}
 }
 
 func (n *NewJob) validateMeta() error {

@@ -10,6 +10,10 @@ const (
 	MaxTenant = 190
 	MaxKey    = 190 // a unique or mutex key
 	MaxTag    = 190
+	MaxGroup  = 190       // a limit's or rate's group
+	MaxBound  = 400       // a stored key of a bound
+	MaxKeys   = 100       // mutex or chain keys of a job
+	MaxSlots  = 10_000    // what a limit or rate may allow
 	MaxTags   = 32        // tags a job
 	MaxMeta   = 16 << 10  // metadata, as JSON text
 	MaxArgs   = 512 << 10 // args, as JSON text

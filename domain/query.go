@@ -19,6 +19,7 @@ type Filter struct {
 	Tenant string
 	Tag    string
 	Batch  BatchID
+	Waits  string    // on that stored key of a bound
 	Error  string    // part of the last error's text, by bytes
 	Since  time.Time // enqueued at or after
 	Until  time.Time // enqueued before
@@ -27,7 +28,7 @@ type Filter struct {
 // IsZero says whether the filter chooses everything (a tenant in scope is no choice).
 func (f Filter) IsZero() bool {
 	return len(f.States) == 0 && f.Queue == "" && f.Kind == "" && f.Tag == "" &&
-		f.Batch.IsZero() && f.Error == "" && f.Since.IsZero() && f.Until.IsZero()
+		f.Batch.IsZero() && f.Waits == "" && f.Error == "" && f.Since.IsZero() && f.Until.IsZero()
 }
 
 // Page asks for one page of a list, newest id first. Before is the last id of
@@ -52,6 +53,9 @@ func (p Page) Validate() (Page, error) {
 type Edited struct {
 	ID  JobID
 	Err error
+	// Keys are the stored keys at which the job takes turns, where the edit may have
+	// let another one's turn come.
+	Keys []string
 }
 
 // Tally counts the jobs of one queue and kind (or of all) by what they wait for.

@@ -68,6 +68,10 @@ func jobFlags(flags *pflag.FlagSet) {
 	flags.String("on-conflict", "", "where the unique key is held: skip or error (default \"skip\")")
 	flags.Int("max-attempts", 0, "how often it is tried in all (default: the runner's)")
 	flags.String("timeout", "", "how long one attempt may take (default: the runner's)")
+	flags.StringArray("mutex", nil, "a `key` that one job holds at a time, due jobs in turn; may be repeated")
+	flags.StringArray("chain", nil, "a `key` whose jobs run strictly one after the other; may be repeated")
+	flags.String("on-dead", "", "what a dead job does to its chains: continue or block (default \"continue\")")
+	flags.String("limit-key", "", "the `key` that it counts under, of its kind's limit and rate")
 	flags.StringArray("tag", nil, "a `tag`; may be repeated")
 	flags.String("meta", "", "a JSON object that goes with the job")
 	flags.String("id", "", "the job's own `UUIDv7`: enqueued twice, it is there once")
@@ -101,9 +105,16 @@ func flagFields(flags *pflag.FlagSet, args []string) (fields, error) {
 		default: // a flag of the command itself
 		}
 	})
-	tags, err := flags.GetStringArray("tag")
-	f.tags = tags
-	return f, err
+	for flag, field := range map[string]string{"tag": "tags", "mutex": "mutex", "chain": "chain"} {
+		all, err := flags.GetStringArray(flag)
+		if err != nil {
+			return f, err
+		}
+		if len(all) > 0 {
+			f.setList(field, all)
+		}
+	}
+	return f, nil
 }
 
 type enqueuedView struct {

@@ -19,7 +19,8 @@ func TestEnqueueOneTakesEveryOption(t *testing.T) {
 	f := &fake{}
 	got := runner{fake: f}.run(t, "enqueue", "mail", odd, "--queue", "q", "--priority", "-3", "--after", "1d", "--unique", "u", "--on-conflict", "error",
 		"--max-attempts", "8", "--timeout", "90", "--tenant", "acme", "--tag", "a,b", "--tag", "c", "--meta", `{"x":1}`, "--id", id(9).String(),
-		"--keep-done", "7d", "--keep-dead", "forever", "--keep-cancelled", "1h", "--forget-args", "--json")
+		"--keep-done", "7d", "--keep-dead", "forever", "--keep-cancelled", "1h", "--forget-args",
+		"--chain", "b", "--chain", "a,c", "--on-dead", "block", "--limit-key", "eu", "--json")
 	if got.code != 0 || got.out != fmt.Sprintf(`{"id":"%s","result":"inserted"}`+"\n", id(1)) {
 		t.Fatalf("%+v", got)
 	}
@@ -27,6 +28,7 @@ func TestEnqueueOneTakesEveryOption(t *testing.T) {
 		ID: id(9), Kind: "mail", Queue: "q", Priority: -3, Due: domain.Due{After: 24 * time.Hour}, Args: []byte(odd), MaxAttempts: 8, Timeout: 90 * time.Second,
 		Unique: &domain.Unique{Key: "u", OnConflict: domain.Error}, Tags: []string{"a,b", "c"}, Meta: json.RawMessage(`{"x":1}`),
 		Keep: domain.Retention{Done: 168 * time.Hour, Dead: domain.KeepForever, Cancelled: time.Hour}, ForgetArgs: true,
+		Turn: domain.TurnChain, Keys: []string{"b", "a,c"}, OnDead: domain.Block, LimitKey: "eu",
 	}
 	if !reflect.DeepEqual(f.added[0], want) || f.tenant != "acme" {
 		t.Errorf("got %+v for %q", f.added[0], f.tenant)
@@ -39,7 +41,7 @@ func TestEnqueueOneTakesEveryOption(t *testing.T) {
 func TestALineSaysTheSameAsFlags(t *testing.T) {
 	f := &fake{}
 	line := `{"kind":"mail","args":` + odd + `,"queue":"q","priority":-3,"after":"1d","unique":"u","on_conflict":"error","max_attempts":8,"timeout":90,` +
-		`"tenant":"acme","tags":["a,b","c"],"meta":{"x":1},"id":"` + id(9).String() + `","keep_done":"7d","keep_dead":"forever","keep_cancelled":3600,"forget_args":true}`
+		`"tenant":"acme","tags":["a,b","c"],"meta":{"x":1},"id":"` + id(9).String() + `","keep_done":"7d","keep_dead":"forever","keep_cancelled":3600,"forget_args":true,"chain":["b","a,c"],"on_dead":"block","limit_key":"eu"}`
 	if got := (runner{fake: f, stdin: line}).run(t, "enqueue", "--file", "-", "--tenant", "acme"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -47,6 +49,7 @@ func TestALineSaysTheSameAsFlags(t *testing.T) {
 		ID: id(9), Kind: "mail", Queue: "q", Priority: -3, Tenant: "acme", Due: domain.Due{After: 24 * time.Hour}, Args: []byte(odd), MaxAttempts: 8, Timeout: 90 * time.Second,
 		Unique: &domain.Unique{Key: "u", OnConflict: domain.Error}, Tags: []string{"a,b", "c"}, Meta: json.RawMessage(`{"x":1}`),
 		Keep: domain.Retention{Done: 168 * time.Hour, Dead: domain.KeepForever, Cancelled: time.Hour}, ForgetArgs: true,
+		Turn: domain.TurnChain, Keys: []string{"b", "a,c"}, OnDead: domain.Block, LimitKey: "eu",
 	}
 	if !reflect.DeepEqual(f.added[0], want) || f.tenant != "acme" {
 		t.Errorf("got %+v", f.added[0])
@@ -55,15 +58,15 @@ func TestALineSaysTheSameAsFlags(t *testing.T) {
 
 func TestFlagsAreDefaultsOfLines(t *testing.T) {
 	f := &fake{}
-	lines := `{"args":1}` + "\n" + `{"kind":"b","queue":"own","at":"2030-01-01T00:00:00Z","tags":[]}`
-	if got := (runner{fake: f, stdin: lines}).run(t, "enqueue", "a", "--file", "-", "--queue", "q", "--after", "1h", "--tag", "t"); got.code != 0 {
+	lines := `{"args":1}` + "\n" + `{"kind":"b","queue":"own","at":"2030-01-01T00:00:00Z","tags":[],"chain":["c"]}`
+	if got := (runner{fake: f, stdin: lines}).run(t, "enqueue", "a", "--file", "-", "--queue", "q", "--after", "1h", "--tag", "t", "--mutex", "m"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
 	a, b := f.added[0], f.added[1]
-	if a.Kind != "a" || a.Queue != "q" || a.Due.After != time.Hour || len(a.Tags) != 1 || string(a.Args) != "1" {
+	if a.Kind != "a" || a.Queue != "q" || a.Due.After != time.Hour || len(a.Tags) != 1 || string(a.Args) != "1" || a.Turn != domain.TurnMutex || a.Keys[0] != "m" {
 		t.Errorf("first %+v", a)
 	}
-	if b.Kind != "b" || b.Queue != "own" || b.Due.After != 0 || b.Due.At.IsZero() || len(b.Tags) != 0 || string(b.Args) != "{}" {
+	if b.Kind != "b" || b.Queue != "own" || b.Due.After != 0 || b.Due.At.IsZero() || len(b.Tags) != 0 || string(b.Args) != "{}" || b.Turn != domain.TurnChain || b.Keys[0] != "c" {
 		t.Errorf("second %+v", b)
 	}
 }
@@ -106,6 +109,9 @@ func TestBadLinesAreNamedAndNothingIsWritten(t *testing.T) {
 		{`{"kind":"k","on_conflict":"skip"}`, "on_conflict", "no unique key"},
 		{`{"kind":"k","tags":"a"}`, "tags", "list of strings"},
 		{`{"kind":"k","tags":["` + strings.Repeat("t", 191) + `"]}`, "tags", "190"},
+		{`{"kind":"k","mutex":["a"],"chain":["b"]}`, "chain", "not both"},
+		{`{"kind":"k","mutex":["a"],"on_dead":"block"}`, "on_dead", "no chain"},
+		{`{"kind":"k","chain":["a"],"on_dead":"wait"}`, "on_dead", "continue or block"},
 		{`{"kind":"k","meta":[1]}`, "meta", "object"},
 		{`{"kind":"k","id":"7"}`, "id", "UUID"},
 		{`{"kind":"k","forget_args":"yes"}`, "forget_args", "true or false"},

@@ -14,10 +14,10 @@ import (
 // fields is a new job as its flags or its line in a file name it, in text. Flags
 // and lines have the same names (max_attempts is --max-attempts) and one reading.
 type fields struct {
-	text map[string]string
-	tags []string
-	args []byte // as given, byte by byte
-	meta []byte
+	text  map[string]string
+	lists map[string][]string
+	args  []byte // as given, byte by byte
+	meta  []byte
 }
 
 // shape is what a field's value looks like.
@@ -35,7 +35,7 @@ const (
 
 func shapeOf(field string) shape {
 	switch field {
-	case "kind", "queue", "tenant", "unique", "on_conflict", "id", "at":
+	case "kind", "queue", "tenant", "unique", "on_conflict", "id", "at", "limit_key", "on_dead":
 		return words
 	case "priority", "max_attempts":
 		return number
@@ -43,7 +43,7 @@ func shapeOf(field string) shape {
 		return span
 	case "forget_args":
 		return yesNo
-	case "tags":
+	case "tags", "mutex", "chain":
 		return list
 	case "args", "meta":
 		return raw
@@ -51,7 +51,7 @@ func shapeOf(field string) shape {
 	return unknown
 }
 
-const knownFields = "kind, args, queue, priority, after, at, unique, on_conflict, max_attempts, timeout, tenant, tags, meta, id, keep_done, keep_dead, keep_cancelled, forget_args"
+const knownFields = "kind, args, queue, priority, after, at, unique, on_conflict, max_attempts, timeout, tenant, tags, meta, id, mutex, chain, on_dead, limit_key, keep_done, keep_dead, keep_cancelled, forget_args"
 
 // over gives the fields with those of base where they name none.
 func (f fields) over(base fields) fields {
@@ -60,8 +60,10 @@ func (f fields) over(base fields) fields {
 			f.text[name] = text
 		}
 	}
-	if f.tags == nil {
-		f.tags = base.tags
+	for name, list := range base.lists {
+		if _, own := f.lists[name]; !own && !f.excludes(name) {
+			f.setList(name, list)
+		}
 	}
 	if f.meta == nil {
 		f.meta = base.meta
@@ -69,16 +71,25 @@ func (f fields) over(base fields) fields {
 	return f
 }
 
-// excludes says whether an own field stands against a default: a due time is a delay or a moment.
+// excludes says whether an own field stands against a default: a due time is a
+// delay or a moment, turns are those of a mutex or a chain.
 func (f fields) excludes(name string) bool {
-	other := map[string]string{"after": "at", "at": "after"}[name]
+	other := map[string]string{"after": "at", "at": "after", "mutex": "chain", "chain": "mutex"}[name]
 	_, own := f.text[other]
-	return own
+	_, listed := f.lists[other]
+	return own || listed
+}
+
+func (f *fields) setList(name string, list []string) {
+	if f.lists == nil {
+		f.lists = map[string][]string{}
+	}
+	f.lists[name] = list
 }
 
 // job reads the fields. Its faults name the field as Subject.
 func (f fields) job() (domain.NewJob, error) {
-	j := domain.NewJob{Args: f.args, Tags: f.tags, Meta: json.RawMessage(f.meta)}
+	j := domain.NewJob{Args: f.args, Tags: f.lists["tags"], Meta: json.RawMessage(f.meta)}
 	if j.Args == nil {
 		j.Args = []byte("{}")
 	}
@@ -92,7 +103,33 @@ func (f fields) job() (domain.NewJob, error) {
 			return j, badField(name, err)
 		}
 	}
+	if err := f.turns(&j); err != nil {
+		return j, err
+	}
 	return j, f.policy(&j)
+}
+
+// turns reads mutex, chain and on_dead.
+func (f fields) turns(j *domain.NewJob) error {
+	mutex, chain := f.lists["mutex"], f.lists["chain"]
+	switch {
+	case len(mutex) > 0 && len(chain) > 0:
+		return badField("chain", fmt.Errorf("a job takes turns at mutex keys or at chains, not both"))
+	case len(mutex) > 0:
+		j.Turn, j.Keys = domain.TurnMutex, mutex
+	case len(chain) > 0:
+		j.Turn, j.Keys = domain.TurnChain, chain
+	}
+	switch text, ok := f.text["on_dead"]; {
+	case !ok || text == "continue":
+	case text != "block":
+		return badField("on_dead", fmt.Errorf("give continue or block"))
+	case len(chain) == 0:
+		return badField("on_dead", fmt.Errorf("there is no chain to block"))
+	default:
+		j.OnDead = domain.Block
+	}
+	return nil
 }
 
 func setField(j *domain.NewJob, name, text string) (err error) {
@@ -105,6 +142,8 @@ func setField(j *domain.NewJob, name, text string) (err error) {
 		j.Tenant = text
 	case "id":
 		j.ID, err = domain.ParseJobID(text)
+	case "limit_key":
+		j.LimitKey = text
 	case "unique":
 		j.Unique = &domain.Unique{Key: text}
 	case "priority":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -127,6 +128,9 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		{"runner", j.Runner},
 		{"tenant", j.Tenant},
 		{"unique", j.UniqueKey},
+		{"waits for", j.BlockedOn},
+		{"limit key", j.LimitKey},
+		{v.Turn, strings.Join(j.Keys, ", ")},
 		{"stalls", strconv.Itoa(j.Stalls)},
 		{"error", j.Error},
 		{"result", string(j.Result)},

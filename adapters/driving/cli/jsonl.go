@@ -83,9 +83,11 @@ func (f *fields) set(name string, value json.RawMessage) error {
 		return nil
 	}
 	if shape == list {
-		if json.Unmarshal(value, &f.tags) != nil {
+		var all []string
+		if json.Unmarshal(value, &all) != nil {
 			return badField(name, errors.New("give a list of strings"))
 		}
+		f.setList(name, all)
 		return nil
 	}
 	text, ok := scalar(value, shape)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +24,7 @@ type jobView struct {
 	Stalls      int          `json:"stalls"`
 	Snoozes     int          `json:"snoozes"`
 	Unique      string       `json:"unique"`
+	Waits       string       `json:"waits"` // while blocked: the key of the bound that it waits for
 	Tags        []string     `json:"tags"`
 	Runner      string       `json:"runner"`
 	Stuck       bool         `json:"stuck"`
@@ -39,7 +41,7 @@ func viewJob(j *domain.Job) jobView {
 	return jobView{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, State: j.State, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		RunAt: moment(j.RunAt), Error: j.Error, Tenant: j.Tenant, Priority: j.Priority, Stalls: j.Stalls, Snoozes: j.Snoozes,
-		Unique: j.UniqueKey, Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
+		Unique: j.UniqueKey, Waits: j.BlockedOn, Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
 		CreatedAt: moment(j.CreatedAt), ClaimedAt: moment(j.ClaimedAt), FinishedAt: moment(j.FinishedAt),
 	}
 }
@@ -51,6 +53,10 @@ type wholeView struct {
 	ArgsGone   bool            `json:"args_forgotten"`
 	Result     json.RawMessage `json:"result"`
 	Meta       json.RawMessage `json:"meta"`
+	LimitKey   string          `json:"limit_key"`
+	Turn       string          `json:"turn"` // "", mutex or chain
+	Keys       []string        `json:"keys"` // at which it takes turns
+	OnDead     string          `json:"on_dead"`
 	TimeoutMS  float64         `json:"timeout_ms"` // 0: the runner's default
 	RanMS      float64         `json:"ran_ms"`
 	LeaseUntil moment          `json:"lease_until"`
@@ -81,9 +87,13 @@ func viewWhole(j *domain.Job) (wholeView, error) {
 	}
 	v := wholeView{
 		jobView: viewJob(j), Args: rawOrNull(j.Args), ArgsGone: j.Forgotten, Result: rawOrNull(j.Result), Meta: rawOrNull(j.Meta),
+		LimitKey: j.LimitKey, Keys: slices.Concat([]string{}, j.Keys),
 		TimeoutMS: millis(j.Timeout), RanMS: millis(j.Ran), LeaseUntil: moment(j.LeaseUntil),
 		Keep:    keepView{keepText(j.Keep.Done), keepText(j.Keep.Dead), keepText(j.Keep.Cancelled)},
 		History: make([]noteView, 0, len(notes)),
+	}
+	if j.Turn != domain.NoTurn {
+		v.Turn, v.OnDead = j.Turn.Sort().String(), j.OnDead.String()
 	}
 	for _, n := range notes {
 		v.History = append(v.History, noteView{moment(n.At), n.Attempt, millis(n.Ran), n.Message, n.Stack, n.Runner})
