@@ -66,7 +66,8 @@ func files(t *testing.T, dialect fs.FS) []string {
 var (
 	create = regexp.MustCompile("(?ms)^CREATE TABLE [^(]*\\{prefix\\}(\\w+)[\"`\\]] \\(\n(.*?)^\\)")
 	column = regexp.MustCompile("^\t[\"`\\[]?(\\w+)[\"`\\]]?\\s+\\w")
-	other  = regexp.MustCompile(`^\t(PRIMARY KEY|UNIQUE|KEY|INDEX|CONSTRAINT|CHECK|FOREIGN)\b`)
+	// other is no column, or one that a database has of its own for an index.
+	other = regexp.MustCompile(`^\t(PRIMARY KEY|UNIQUE|KEY|INDEX|CONSTRAINT|CHECK|FOREIGN)\b|GENERATED ALWAYS`)
 )
 
 // tables are the columns of each table that a step makes.

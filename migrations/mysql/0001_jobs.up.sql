@@ -55,7 +55,8 @@ CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}jobs` (
 	KEY `wake` (`state`, `wake_at`),                                   -- what time moves: promote, recover, prune
 	UNIQUE KEY `locked` (`unique_lock`),
 	KEY `tenant` (`tenant`, `id`),
-	KEY `batch` (`batch_id`, `state`)
+	KEY `batch` (`batch_id`, `state`),
+	KEY `blocked` (`blocked_on`, `priority`, `run_at`, `id`) -- blocked_on is NULL but while blocked
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
 
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW `{schema}`.`{prefix}jobs_readable` AS

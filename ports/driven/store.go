@@ -19,6 +19,7 @@ type Store interface {
 	Finder
 	Pruner
 	Runners
+	Bounds
 }
 
 // Inserter is for writing new jobs.
@@ -30,7 +31,7 @@ type Inserter interface {
 	// the whole call a Conflict whose Subject is the holder's id (unique/error).
 	// The key frees in the write that makes its row terminal (unique/frees).
 	// Rows come validated; the store writes now + Due.After by its own clock,
-	// and a row that is due is ready (insert/due).
+	// and a row that is due is ready (insert/due), whether its turns are free or not.
 	Insert(context.Context, []domain.NewJob) ([]Inserted, error)
 }
 
@@ -81,7 +82,7 @@ const NoNext = time.Hour
 
 // Claimed is one taken job. Of Job the store fills what a runner works with:
 // ID, State, Kind, Queue, Tenant, Priority, RunAt, Attempts, MaxAttempts,
-// Stalls, Snoozes, Timeout, Batch, Args, Error, History, Tags, Meta, Keep,
+// Stalls, Snoozes, Timeout, LimitKey, Turn, OnDead, Batch, Args, Error, History, Tags, Meta, Keep,
 // ForgetArgs, CreatedAt and ClaimedAt (claim/fields).
 type Claimed struct {
 	Token domain.Token
@@ -114,6 +115,11 @@ type Outcome struct {
 	History    domain.History // the whole history from now on
 	Keep       time.Duration  // for a terminal state: until pruned; negative: for ever
 	ForgetArgs bool           // args are emptied, for Done
+	// Slots are given back in the same write (slot/settle), guarded by the ticket
+	// alone: also those of an outcome that is Dropped (slot/dropped) or settled
+	// again (slot/repeat).
+	Slots []domain.SlotEnd
+	Turn  bool // the job takes turns: its places follow what becomes of it (turn/dies)
 }
 
 // Settled is the answer of a Settle.
@@ -179,19 +185,24 @@ type Recovery struct {
 // Editor is for an operator's changes. Each answers per id, in order; ids not
 // there or of another tenant are NotFound (edit/tenant), those in a state that was
 // not asked for are Conflict (edit/states). An id that is named twice has one
-// answer (edit/twice). One refusal never keeps the rest (edit/partial).
+// answer (edit/twice). One refusal never keeps the rest (edit/partial). A job that
+// waited for a bound waits for it no more (bound/edited), its turns follow what
+// becomes of it, and the answer names their keys for Wake (turn/cancel).
 type Editor interface {
 	// Retry makes waiting and terminal jobs due as asked, attempts and stalls 0,
 	// history kept, the unique key retaken (edit/retry). Running: Conflict naming
 	// the runner. Key held by another: Conflict naming the holder (edit/clash).
-	// Args forgotten: Conflict.
+	// Args forgotten: Conflict. Its turns are those that it had (turn/retry), also
+	// if its chains were released from it meanwhile (turn/unchain).
 	Retry(context.Context, EditRequest) ([]domain.Edited, error)
 	// Cancel makes waiting jobs cancelled (edit/cancel); a cancelled one stays so
 	// and is no fault; running, done, dead: Conflict.
 	Cancel(context.Context, EditRequest) ([]domain.Edited, error)
-	// Delete removes rows (edit/delete). Running: Conflict naming the runner.
+	// Delete removes rows (edit/delete) with their turns (turn/delete). Running:
+	// Conflict naming the runner.
 	Delete(context.Context, EditRequest) ([]domain.Edited, error)
-	// Reschedule moves the due time of waiting jobs (edit/reschedule); others: Conflict.
+	// Reschedule moves the due time of waiting jobs (edit/reschedule), and with it
+	// their place in chains too (turn/reschedule); others: Conflict.
 	Reschedule(context.Context, EditRequest) ([]domain.Edited, error)
 }
 
@@ -225,7 +236,7 @@ type Finder interface {
 type Pruner interface {
 	// Prune removes at most Limit terminal rows whose time is over, in one
 	// transaction, and says how many (prune/bounded). A live row or one kept for
-	// ever never goes (prune/live).
+	// ever never goes (prune/live). Its turns go with it (turn/prune).
 	Prune(context.Context, PruneRequest) (int, error)
 }
 

@@ -1,0 +1,70 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// Slot is one permit of a bound: the bound's stored key and a number below what
+// the bound allows. Its row is the permit: one holder or none.
+type Slot struct {
+	Key   string
+	Index int
+}
+
+// HeldSlot is a slot that an admitted job holds.
+type HeldSlot struct {
+	Slot
+	Window time.Duration // of a rate: how long the slot stays taken after the handler's start
+}
+
+// SlotEnd gives a slot back: it stays taken for After longer, by the store's clock.
+type SlotEnd struct {
+	Slot
+	After time.Duration
+}
+
+// Holder is a taken slot as an operator sees it.
+type Holder struct {
+	Slot
+	Job    JobID         // zero where the slot is only kept from others for a while
+	Runner string        // "" where the job runs no more
+	Since  time.Time     // when it was taken or, of a kept one, given back
+	Left   time.Duration // how long a kept one stays taken
+}
+
+// Chain is a chain that a dead job blocks.
+type Chain struct {
+	Key string // as stored
+	Job JobID
+}
+
+// FreeSlots lists the slots of a key that may be taken together, at most want of
+// them, given the numbers that are taken. A slot may be taken only if it and all
+// taken ones above it fit: index + taken above < n. So with a lowered n nothing
+// starts until fewer than n are held, though nobody counts under a lock: of the
+// slots that were ever taken under n let m be the highest that is held now. Those
+// above it were all there when m was taken, so the held are at most
+// m + 1 + n - 1 - m = n.
+//
+// While no slot at or above n is taken that holds for every free one, and the list
+// begins at shift, so that callers who do not see each other seldom want the same.
+func FreeSlots(n int, taken []int, want, shift int) []int {
+	taken = slices.Compact(slices.Sorted(slices.Values(taken)))
+	var free []int
+	below := 0 // taken ones below i
+	for i := range n {
+		if below < len(taken) && taken[below] == i {
+			below++
+			continue
+		}
+		if i+len(taken)-below < n {
+			free = append(free, i)
+		}
+	}
+	if len(free) > 0 && (len(taken) == 0 || taken[len(taken)-1] < n) {
+		at := shift % len(free)
+		free = append(free[at:len(free):len(free)], free[:at]...)
+	}
+	return free[:min(len(free), want)]
+}

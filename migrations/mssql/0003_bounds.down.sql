@@ -1,0 +1,3 @@
+DROP TABLE [{schema}].[{prefix}job_keys];
+DROP TABLE [{schema}].[{prefix}slots];
+DROP TABLE [{schema}].[{prefix}bounds];

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS "{prefix}job_keys";
+DROP TABLE IF EXISTS "{prefix}slots";
+DROP TABLE IF EXISTS "{prefix}bounds";
