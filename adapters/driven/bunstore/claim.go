@@ -71,7 +71,7 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 		sortClaims(jobs)
 		res = driven.Claims{Jobs: jobs, More: promoted >= promoteBound}
 		if len(jobs) < r.N {
-			res.Next, err = s.next(ctx, c, now)
+			res.Next, err = s.wait(ctx, c, s.t.next, now)
 		}
 		return err
 	})
@@ -108,10 +108,10 @@ func (s *Store) promote(ctx context.Context, c Conn, now any) (int, error) {
 	return n, err
 }
 
-// next is how long until time alone makes a row ready.
-func (s *Store) next(ctx context.Context, c Conn, now any) (time.Duration, error) {
+// wait is how long until the moment that a query answers beside now.
+func (s *Store) wait(ctx context.Context, c Conn, st Stmt, now any) (time.Duration, error) {
 	wait, cell := driven.NoNext, newCells(2)
-	err := s.each(ctx, c, s.t.next, []any{now}, func(rows *sql.Rows) error {
+	err := s.each(ctx, c, st, []any{now}, func(rows *sql.Rows) error {
 		err := cell.scan(rows)
 		wait = min(max(span(cell.int(0)-cell.int(1)), 0), driven.NoNext)
 		return err

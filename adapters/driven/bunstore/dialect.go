@@ -89,12 +89,17 @@ type Forms struct {
 	Select func(Select) string
 	// Update renders an UPDATE of a table, alias j, joined with a row source, alias o.
 	Update func(Update) string
-	// Delete renders a DELETE from a table, alias j, by the ids of a row source.
+	// Delete renders a DELETE from a table, alias j, by the keys of a row source.
 	Delete func(Delete) string
 }
 
-// Delete is a DELETE of the rows of table j whose id is in a row source.
-type Delete struct{ Table, From, Where string }
+// Delete is a DELETE of the rows of table j whose key is in a row source.
+type Delete struct {
+	Table string
+	Cols  []string // the key: the first columns of the primary key, and of the row source
+	From  string
+	Where string // "": whatever is in them
+}
 
 // Select is a read of one table, alias j. Where it locks, lock words come from
 // the dialect's claim.go.
@@ -106,8 +111,9 @@ type Select struct {
 	Order   string // "": none
 	Limit   string // "": none; a parameter or a number
 	Lock    Lock
-	// Index is what the read goes by, for databases that have to be told: ready,
-	// wake, unique or tenant; "" is the id, or the database's own choice without Join.
+	// Index is what the read goes by, for databases that have to be told: of jobs
+	// ready, wake, unique, tenant or blocked, of slots ends, of job_keys turn or blocks;
+	// "" is the primary key, or the database's own choice without Join.
 	Index string
 }
 
@@ -152,6 +158,13 @@ type Hot struct {
 	// Settle writes outcomes that have no short cut and says how many rows it
 	// changed. nil: one update from a row source.
 	Settle func(ctx context.Context, c Conn, now any, o []driven.Outcome) (int, error)
+	// TakeSlots takes those of the slots that are free, each for a claim that still
+	// holds its job, and says who has each that it took. Slots come in their order and
+	// are locked in it, also those that are not taken. nil: TakeSlotsText.
+	TakeSlots func(ctx context.Context, c Conn, now any, asks []SlotAsk) (map[domain.Slot]domain.JobID, error)
+	// Waiters finds the first blocked jobs of each key, as many as it says at most.
+	// nil: one read a key.
+	Waiters func(ctx context.Context, c Conn, keys []Vacancy) ([]Waiter, error)
 }
 
 // Moves are the migrations.

@@ -18,6 +18,8 @@ type editRow struct {
 	runner string
 	key    string
 	forget int64
+	turn   domain.Turn
+	keys   []string // stored keys of its turns
 	keep   domain.Retention
 	err    error // the verdict
 }
@@ -31,7 +33,7 @@ func (r *editRow) lock() string {
 
 func editFindText(d *Dialect) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id, j.state, j.tenant, j.runner, j.unique_key, j.forget_args, j.keep_cancelled",
+		Columns: "j.id, j.state, j.tenant, j.runner, j.unique_key, j.forget_args, j.keep_cancelled, j.turn",
 		From:    d.Table("jobs"), Join: d.Words.Rows("$2", idCols), Where: "j.id = o.id", Lock: Wait,
 	})
 }
@@ -72,18 +74,47 @@ func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change) (out 
 				fit = append(fit, row)
 			}
 		}
-		out = answers(ch.op, r.IDs, found)
-		for _, part := range chunks(fit, s.d.Chunk, func(**editRow) int { return 300 }) {
-			if err := ch.write(ctx, c, part); err != nil {
-				return err
-			}
+		if err := s.editKeys(ctx, c, order); err != nil {
+			return err
 		}
-		return nil
+		out = answers(ch.op, r.IDs, found)
+		return s.change(ctx, c, ch, fit)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// change writes those rows that may be changed, and where their turns are by then.
+func (s *Store) change(ctx context.Context, c Conn, ch change, fit []*editRow) error {
+	var turns []domain.JobID
+	for _, part := range chunks(fit, s.d.Chunk, func(**editRow) int { return 300 }) {
+		if err := ch.write(ctx, c, part); err != nil {
+			return err
+		}
+		for _, row := range part {
+			if row.turn != domain.NoTurn {
+				turns = append(turns, row.id)
+			}
+		}
+	}
+	return s.follow(ctx, c, turns)
+}
+
+// editKeys reads the keys of those rows that take turns and whose edit is no fault.
+func (s *Store) editKeys(ctx context.Context, c Conn, rows []*editRow) error {
+	var ids []domain.JobID
+	for _, row := range rows {
+		if row.turn != domain.NoTurn && (row.err == nil || errors.Is(row.err, errAsIs)) {
+			ids = append(ids, row.id)
+		}
+	}
+	keys, err := s.turnKeys(ctx, c, ids)
+	for _, row := range rows {
+		row.keys = keys[row.id]
+	}
+	return err
 }
 
 // answers gives what became of each id, in their order.
@@ -94,7 +125,9 @@ func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []d
 		switch out[i].ID = id; {
 		case row == nil:
 			out[i].Err = notFound(op, id)
-		case !errors.Is(row.err, errAsIs):
+		case row.err == nil || errors.Is(row.err, errAsIs):
+			out[i].Keys = row.keys
+		default:
 			out[i].Err = row.err
 		}
 	}
@@ -104,7 +137,7 @@ func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []d
 // editRows reads the rows asked for that are of the tenant, in the order of the request.
 func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map[domain.JobID]*editRow, []*editRow, error) {
 	found := make(map[domain.JobID]*editRow, len(r.IDs))
-	cell := newCells(7)
+	cell := newCells(8)
 	inOrder := slices.SortedFunc(slices.Values(r.IDs), domain.JobID.Compare) // as all who lock several rows
 	for _, part := range chunks(inOrder, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
 		err := s.each(ctx, c, s.t.edit.find, []any{nil, idRows(part)}, func(rows *sql.Rows) error {
@@ -112,6 +145,7 @@ func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map
 			row := &editRow{
 				id: cell.id(0), state: domain.State(cell.int(1)), tenant: cell.text(2), runner: cell.text(3),
 				key: cell.text(4), forget: cell.int(5), keep: domain.Retention{Cancelled: keepSpan(cell.int(6))},
+				turn: domain.Turn(cell.int(7)),
 			}
 			if r.Tenant == "" || r.Tenant == row.tenant {
 				found[row.id] = row

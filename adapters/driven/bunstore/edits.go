@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -24,10 +25,10 @@ func newEditTexts(d *Dialect) editTexts {
 	}
 	return editTexts{
 		find: c(editFindText(d)),
-		retry: update(retryCols, append(due,
+		retry: update(retryCols, append(slices.Clone(due),
 			Assign{"attempts", "0"}, Assign{"stalls", "0"}, Assign{"finished_at", "0"},
 			Assign{"result", "''"}, Assign{"unique_lock", "o.lock"})...),
-		reschedule: update(idCols, due...),
+		reschedule: update(idCols, append(due, Assign{"due_at", dueExpr(d.Words.Now, d.Words.BigInt)})...),
 		cancel: update(cancelCols,
 			Assign{"state", "6"},
 			Assign{"wake_at", "CASE WHEN o.keep < 0 THEN 0 ELSE " + d.Words.Now + " + o.keep END"},
@@ -39,13 +40,16 @@ func newEditTexts(d *Dialect) editTexts {
 // dueSet makes a row due after $3 or at the moment $4, -1 for none.
 func dueSet(now, big string) []Assign {
 	after, at := "CAST($3 AS "+big+")", "CAST($4 AS "+big+")"
-	due := "CASE WHEN " + at + " >= 0 THEN " + at + " ELSE " + now + " + " + after + " END"
 	return []Assign{
 		{"state", "CASE WHEN " + after + " > 0 OR " + at + " > " + now + " THEN 1 ELSE 0 END"},
-		{"run_at", due},
-		{"due_at", due},
+		{"run_at", dueExpr(now, big)},
 		{"wake_at", "CASE WHEN " + after + " > 0 THEN " + now + " + " + after + " WHEN " + at + " > " + now + " THEN " + at + " ELSE 0 END"},
 	}
+}
+
+func dueExpr(now, big string) string {
+	after, at := "CAST($3 AS "+big+")", "CAST($4 AS "+big+")"
+	return "CASE WHEN " + at + " >= 0 THEN " + at + " ELSE " + now + " + " + after + " END"
 }
 
 // Retry takes the unique key again where the row had one. Of two rows of one
@@ -132,11 +136,11 @@ func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 func (s *Store) Delete(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
 	ch := change{op: "delete", judge: func(row *editRow) error { return running("delete", row) }}
 	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
-		ids := make([]domain.JobID, len(rows))
+		gone := make([]removal, len(rows))
 		for i, row := range rows {
-			ids[i] = row.id
+			gone[i] = removal{row.id, row.turn}
 		}
-		_, err := s.deleteIDs(ctx, c, ids)
+		_, err := s.remove(ctx, c, gone)
 		return err
 	}
 	return s.edit(ctx, r, ch)

@@ -29,7 +29,9 @@ func (s *Store) Job(ctx context.Context, id domain.JobID, tenant string) (domain
 	q.where("j.id = " + q.id(id))
 	var found []domain.Job
 	err := s.read(ctx, "get job", func(ctx context.Context, c Conn) (err error) {
-		found, err = q.jobs(ctx, c)
+		if found, err = q.jobs(ctx, c); err == nil && len(found) > 0 && found[0].Turn != domain.NoTurn {
+			found[0].Keys, err = s.ownKeys(ctx, c, id)
+		}
 		return err
 	})
 	if err != nil {
@@ -81,7 +83,7 @@ const fewRows = 2000
 // narrow makes a list of a few rows among many cheap: where the states chosen
 // have few rows in all, these are what is searched.
 func (q *query) narrow(ctx context.Context, c Conn, f domain.Filter) error {
-	if len(f.States) == 0 || (!q.s.d.Whole && slices.Contains(f.States, domain.Dead)) || f.Tenant != "" || !f.Batch.IsZero() {
+	if len(f.States) == 0 || (!q.s.d.Whole && slices.Contains(f.States, domain.Dead)) || f.Tenant != "" || !f.Batch.IsZero() || f.Waits != "" {
 		return nil // the id's own order, or an index that has it, serves
 	}
 	few := q.s.query("j.id")

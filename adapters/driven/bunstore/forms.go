@@ -36,7 +36,24 @@ func UpdateFrom(u Update) string {
 	return "UPDATE " + u.Table + " AS j SET " + strings.Join(set, ", ") + from + " WHERE " + u.Where
 }
 
-// DeleteIn renders a DELETE by the ids of a row source.
+// DeleteIn renders a DELETE by the keys of a row source.
 func DeleteIn(q Delete) string {
-	return "DELETE FROM " + q.Table + " AS j WHERE j.id IN (SELECT o.id FROM " + q.From + " AS o) AND " + q.Where
+	ours, theirs := "j."+strings.Join(q.Cols, ", j."), "o."+strings.Join(q.Cols, ", o.")
+	if len(q.Cols) > 1 {
+		ours = "(" + ours + ")"
+	}
+	text := "DELETE FROM " + q.Table + " AS j WHERE " + ours + " IN (SELECT " + theirs + " FROM " + q.From + " AS o)"
+	if q.Where != "" {
+		text += " AND " + q.Where
+	}
+	return text
+}
+
+// Match is the condition that a row of j is one of the row source o.
+func (q Delete) Match() string {
+	equal := make([]string, len(q.Cols))
+	for i, col := range q.Cols {
+		equal[i] = "j." + col + " = o." + col
+	}
+	return strings.Join(equal, " AND ")
 }

@@ -35,7 +35,7 @@ func (s *Store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 		return nil, nil
 	}
 	run := s.write
-	if len(jobs) == 1 {
+	if len(jobs) == 1 && jobs[0].Turn == domain.NoTurn {
 		run = s.one // one statement, and a look where it was refused
 	}
 	err = run(ctx, "insert", func(ctx context.Context, c Conn) (err error) {
@@ -48,7 +48,16 @@ func (s *Store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 	return res, nil
 }
 
+// insert writes the rows, and the turns of those that are new.
 func (s *Store) insert(ctx context.Context, c Conn, rows []NewRow) ([]driven.Inserted, error) {
+	res, err := s.insertRows(ctx, c, rows)
+	if err != nil {
+		return nil, err
+	}
+	return res, s.insertTurns(ctx, c, rows, res)
+}
+
+func (s *Store) insertRows(ctx context.Context, c Conn, rows []NewRow) ([]driven.Inserted, error) {
 	res := make([]driven.Inserted, len(rows))
 	todo := make([]int, len(rows))
 	for i := range todo {

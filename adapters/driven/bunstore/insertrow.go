@@ -27,6 +27,9 @@ var InsertCols = []Col{
 	{"keep_dead", ColInt},
 	{"keep_cancelled", ColInt},
 	{"forget_args", ColInt},
+	{"limit_key", ColText},
+	{"turn", ColInt},
+	{"on_dead", ColInt},
 }
 
 // PlainCols are all that a plain row needs: the others keep their defaults. Most
@@ -62,6 +65,9 @@ func InsertSet(now string, plain bool) []Assign {
 		{"keep_dead", "o.keep_dead"},
 		{"keep_cancelled", "o.keep_cancelled"},
 		{"forget_args", "o.forget_args"},
+		{"limit_key", "o.limit_key"},
+		{"turn", "o.turn"},
+		{"on_dead", "o.on_dead"},
 	}...)
 }
 
@@ -84,7 +90,7 @@ func InsertFrom(d *Dialect, plain bool) string {
 func (r *NewRow) Plain() bool {
 	j := r.Job
 	return j.MaxAttempts == 0 && j.Timeout == 0 && j.Tenant == "" && j.Unique == nil && len(j.Tags) == 0 &&
-		len(j.Meta) == 0 && j.Keep == (domain.Retention{}) && !j.ForgetArgs
+		len(j.Meta) == 0 && j.Keep == (domain.Retention{}) && !j.ForgetArgs && j.LimitKey == "" && j.Turn == domain.NoTurn
 }
 
 // Append adds the row to the JSON text of a row source of InsertCols or PlainCols.
@@ -96,7 +102,8 @@ func (r *NewRow) Append(a *Array, plain bool) {
 	}
 	a.Int(int64(j.MaxAttempts)).Int(MS(j.Timeout)).Text(j.Tenant).
 		Maybe(r.key()).Maybe(r.Lock).Text(encodeTags(j.Tags)).Text(string(j.Meta)).
-		Int(KeepMS(j.Keep.Done)).Int(KeepMS(j.Keep.Dead)).Int(KeepMS(j.Keep.Cancelled)).Int(bit(j.ForgetArgs))
+		Int(KeepMS(j.Keep.Done)).Int(KeepMS(j.Keep.Dead)).Int(KeepMS(j.Keep.Cancelled)).Int(bit(j.ForgetArgs)).
+		Maybe(j.LimitKey).Int(int64(j.Turn)).Int(int64(j.OnDead))
 }
 
 // Size is about how many bytes the row takes in a statement.

@@ -19,7 +19,7 @@ func PruneText(d *Dialect, state domain.State, tenant bool) string {
 	if tenant {
 		where += " AND j.tenant = $3"
 	}
-	return d.Forms.Select(Select{Columns: "j.id", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake"})
+	return d.Forms.Select(Select{Columns: "j.id, j.turn", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake"})
 }
 
 func pruneTexts(d *Dialect) (out [2][]Stmt) {
@@ -31,7 +31,7 @@ func pruneTexts(d *Dialect) (out [2][]Stmt) {
 }
 
 func deleteText(d *Dialect) string {
-	return d.Forms.Delete(Delete{Table: d.Table("jobs"), From: d.Words.Rows("$2", idCols), Where: "j.state <> 3"})
+	return d.Forms.Delete(Delete{Table: d.Table("jobs"), Cols: []string{"id"}, From: d.Words.Rows("$2", idCols), Where: "j.state <> 3"})
 }
 
 // Prune is one transaction over all terminal states.
@@ -61,11 +61,17 @@ func (s *Store) pruneState(ctx context.Context, c Conn, i int, r driven.PruneReq
 	if r.Tenant != "" {
 		find, values = s.t.prune[1][i], append(values, r.Tenant)
 	}
-	ids, err := s.ids(ctx, c, find, values)
-	if err != nil || len(ids) == 0 {
+	var gone []removal
+	cell := newCells(2)
+	err := s.each(ctx, c, find, values, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		gone = append(gone, removal{cell.id(0), domain.Turn(cell.int(1))})
+		return err
+	})
+	if err != nil || len(gone) == 0 {
 		return 0, err
 	}
-	return s.deleteIDs(ctx, c, ids)
+	return s.remove(ctx, c, gone)
 }
 
 // ids runs a query whose first column is an id.
@@ -79,10 +85,28 @@ func (s *Store) ids(ctx context.Context, c Conn, st Stmt, values []any) (ids []d
 	return ids, err
 }
 
-func (s *Store) deleteIDs(ctx context.Context, c Conn, ids []domain.JobID) (removed int, err error) {
-	for _, part := range chunks(ids, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
-		n, err := s.exec(ctx, c, s.t.delete, nil, idRows(part))
+// removal is a row that goes.
+type removal struct {
+	id   domain.JobID
+	turn domain.Turn
+}
+
+// remove deletes rows and, of those that have some, their turns. A schema that
+// knows of none has no table of them.
+func (s *Store) remove(ctx context.Context, c Conn, gone []removal) (removed int, err error) {
+	for _, part := range chunks(gone, s.d.Chunk, func(*removal) int { return 40 }) {
+		ids := make([]domain.JobID, len(part))
+		var turns []domain.JobID
+		for i, r := range part {
+			if ids[i] = r.id; r.turn != domain.NoTurn {
+				turns = append(turns, r.id)
+			}
+		}
+		n, err := s.exec(ctx, c, s.t.delete, nil, idRows(ids))
 		if err != nil {
+			return 0, err
+		}
+		if err := s.removeTurns(ctx, c, turns); err != nil {
 			return 0, err
 		}
 		removed += n

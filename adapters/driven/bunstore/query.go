@@ -61,6 +61,10 @@ func (q *query) filter(f domain.Filter) {
 		q.where("j.batch_id = " + q.id(f.Batch))
 		q.where("j.batch_id IS NOT NULL")
 	}
+	if f.Waits != "" {
+		q.where("j.blocked_on = " + q.add(f.Waits))
+		q.where("j.state = 2")
+	}
 	if f.Tag != "" {
 		q.where(q.s.d.Words.Contains("j.tags", q.add(tagText(f.Tag))))
 	}

@@ -14,7 +14,7 @@ import (
 // runner $2, at most $3. The two bounds on wake_at are what the index seeks by.
 func ExpiredText(d *Dialect) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, " + d.Words.Now,
+		Columns: "j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, " + d.Words.Now + ", j.turn",
 		From:    d.Table("jobs"),
 		Where:   "j.state = 3 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= " + d.Words.Now + " AND j.runner <> $2",
 		Order:   "j.wake_at", Limit: "$3", Lock: Skip, Index: "wake",
@@ -60,6 +60,7 @@ type expiry struct {
 	keep    time.Duration
 	text    string
 	history domain.History
+	turn    domain.Turn
 }
 
 func (e *expiry) ticket() domain.Ticket { return domain.Ticket{ID: e.ID, Token: e.token} }
@@ -99,7 +100,7 @@ func (s *Store) Recover(ctx context.Context, r driven.RecoverRequest) (res drive
 }
 
 func (s *Store) expired(ctx context.Context, c Conn, r driven.RecoverRequest) (found []expiry, err error) {
-	cell := newCells(11)
+	cell := newCells(12)
 	err = s.each(ctx, c, s.t.expired, []any{s.now(), r.Except, r.Limit}, func(rows *sql.Rows) error {
 		if err := cell.scan(rows); err != nil {
 			return err
@@ -112,7 +113,7 @@ func (s *Store) expired(ctx context.Context, c Conn, r driven.RecoverRequest) (f
 
 // stalled decides what becomes of one row of ExpiredText.
 func stalled(c *cells, r driven.RecoverRequest) expiry {
-	e := expiry{token: c.id(1)}
+	e := expiry{token: c.id(1), turn: domain.Turn(c.int(11))}
 	e.ID, e.Kind, e.Queue, e.Runner = c.id(0), c.text(2), c.text(3), c.text(4)
 	stalls, attempts, now := int(c.int(5)), int(c.int(6)), fromMoment(c.int(10))
 	e.To, e.After = r.Stalls.Next(stalls)
@@ -138,9 +139,27 @@ func (s *Store) putBack(ctx context.Context, c Conn, part []expiry) ([]expiry, e
 		a.Row().ID(e.ID).ID(e.token).Int(int64(e.To)).Int(MS(e.After)).Int(KeepMS(e.keep)).Text(e.text).Text(string(e.history))
 	}
 	n, err := s.exec(ctx, c, s.t.putBack, s.now(), a.String())
-	if err != nil || n == len(part) {
-		return part, err
+	if err != nil {
+		return nil, err
 	}
-	gone, err := s.unmatched(ctx, c, s.t.held, tickets) // those still held were not put back
-	return slices.DeleteFunc(slices.Clone(part), func(e expiry) bool { return !slices.Contains(gone, e.ID) }), err
+	all := n == len(part)
+	if !all {
+		gone, err := s.unmatched(ctx, c, s.t.held, tickets) // those still held were not put back
+		if err != nil {
+			return nil, err
+		}
+		part = slices.DeleteFunc(slices.Clone(part), func(e expiry) bool { return !slices.Contains(gone, e.ID) })
+	}
+	var turns []domain.JobID
+	for i := range part {
+		if part[i].turn != domain.NoTurn {
+			turns = append(turns, part[i].ID)
+		}
+	}
+	if !all {
+		if err := s.lockJobs(ctx, c, turns); err != nil {
+			return nil, err
+		}
+	}
+	return part, s.follow(ctx, c, turns)
 }

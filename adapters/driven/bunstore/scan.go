@@ -15,11 +15,12 @@ var claimCols = []string{
 	"id", "kind", "tenant", "priority", "run_at", "attempts", "max_attempts", "stalls", "snoozes",
 	"timeout", "batch_id", "args", "error", "history", "tags", "meta",
 	"keep_done", "keep_dead", "keep_cancelled", "forget_args", "created_at", "claimed_at",
+	"limit_key", "turn", "on_dead",
 }
 
 // restCols are the others of a whole job.
 var restCols = []string{
-	"state", "queue", "wake_at", "unique_key", "result", "runner", "stuck", "finished_at", "ran",
+	"state", "queue", "wake_at", "unique_key", "result", "runner", "stuck", "finished_at", "ran", "blocked_on",
 }
 
 // ClaimColumns lists the columns that ScanClaims wants, each with its alias'
@@ -56,6 +57,7 @@ func (c *cells) common(j *domain.Job) {
 	forget := c.int(19)
 	j.ForgetArgs, j.Forgotten = forget > 0, forget == forgotten
 	j.CreatedAt, j.ClaimedAt = fromMoment(c.int(20)), fromMoment(c.int(21))
+	j.LimitKey, j.Turn, j.OnDead = c.text(22), domain.Turn(c.int(23)), domain.OnDead(c.int(24))
 }
 
 // forgotten is forget_args of a row whose args were dropped.
@@ -130,6 +132,7 @@ func (c *cells) job() domain.Job {
 	}
 	j.Runner, j.Stuck = c.text(n+5), c.int(n+6) > 0
 	j.FinishedAt, j.Ran = fromMoment(c.int(n+7)), micros(c.int(n+8))
+	j.BlockedOn = c.text(n + 9)
 	return j
 }
 

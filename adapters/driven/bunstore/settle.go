@@ -88,28 +88,44 @@ func ticketRows(tickets []domain.Ticket) string {
 // Dropped and its claim is left to its lease. So is one that no claim may have.
 func (s *Store) Settle(ctx context.Context, all []driven.Outcome) (driven.Settled, error) {
 	var res driven.Settled
+	var free []driven.Holding // by what was not written
 	fit := make([]driven.Outcome, 0, len(all))
+	drop := func(o *driven.Outcome) {
+		res.Dropped = append(res.Dropped, o.Ticket.ID)
+		free = append(free, ends(o)...)
+	}
 	for i := range all {
 		if legal(&all[i]) {
 			fit = append(fit, all[i])
 		} else {
-			res.Dropped = append(res.Dropped, all[i].Ticket.ID)
+			drop(&all[i])
 		}
 	}
 	// Rows are locked in one order by all who lock several.
 	slices.SortFunc(fit, func(a, b driven.Outcome) int { return a.Ticket.ID.Compare(b.Ticket.ID) })
-	size := func(o *driven.Outcome) int { return 200 + len(o.Result) + len(o.Error) + len(o.History) }
+	size := func(o *driven.Outcome) int {
+		return 200 + len(o.Result) + len(o.Error) + len(o.History) + 300*len(o.Slots)
+	}
 	for _, batch := range chunks(fit, s.d.Chunk, size) {
 		err := halve(batch, s.refused, func(part []driven.Outcome) error {
 			dropped, err := s.settle(ctx, part)
 			res.Dropped = append(res.Dropped, dropped...)
 			return err
-		}, func(bad driven.Outcome) { res.Dropped = append(res.Dropped, bad.Ticket.ID) })
+		}, func(bad driven.Outcome) { drop(&bad) })
 		if err != nil {
 			return res, err
 		}
 	}
-	return res, nil
+	return res, s.Hold(ctx, free)
+}
+
+// ends are the slots that an outcome gives back.
+func ends(o *driven.Outcome) []driven.Holding {
+	free := make([]driven.Holding, len(o.Slots))
+	for i, end := range o.Slots {
+		free[i] = driven.Holding{Ticket: o.Ticket, Slot: end.Slot, For: end.After, End: true}
+	}
+	return free
 }
 
 // batch runs so many batches of a settle or renew: one may be a statement of its own.
@@ -123,8 +139,15 @@ func (s *Store) batch(n int) func(context.Context, string, Work) error {
 // settle is one transaction. What the update did not find is looked up: a row
 // that says it was settled by our token was, by an earlier try of this call.
 func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
-	err = s.batch(1)(ctx, "settle", func(ctx context.Context, c Conn) error {
+	run, bound := s.batch(1), bounded(batch)
+	if bound {
+		run = s.write
+	}
+	err = run(ctx, "settle", func(ctx context.Context, c Conn) error {
 		n, err := s.settleRows(ctx, c, batch)
+		if err == nil && bound {
+			err = s.settleBounds(ctx, c, batch, n == len(batch))
+		}
 		if err != nil || n == len(batch) {
 			return err
 		}
@@ -136,6 +159,34 @@ func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []d
 		return err
 	})
 	return dropped, err
+}
+
+// bounded says whether anything but the rows of the jobs has to be written.
+func bounded(batch []driven.Outcome) bool {
+	return slices.ContainsFunc(batch, func(o driven.Outcome) bool { return o.Turn || len(o.Slots) > 0 })
+}
+
+// settleBounds gives back the slots, and has the turns follow what became of their
+// jobs: locked says that the rows of all these were written just now.
+func (s *Store) settleBounds(ctx context.Context, c Conn, batch []driven.Outcome, locked bool) error {
+	var free []driven.Holding
+	var turns []domain.JobID
+	for i := range batch {
+		o := &batch[i]
+		free = append(free, ends(o)...)
+		if o.Turn {
+			turns = append(turns, o.Ticket.ID)
+		}
+	}
+	if !locked {
+		if err := s.lockJobs(ctx, c, turns); err != nil {
+			return err
+		}
+	}
+	if _, err := s.giveBack(ctx, c, free, s.t.slots.hold); err != nil {
+		return err
+	}
+	return s.follow(ctx, c, turns)
 }
 
 func (s *Store) settleRows(ctx context.Context, c Conn, batch []driven.Outcome) (int, error) {

@@ -138,7 +138,8 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 // lacks asks the schema which of the store's tables is missing, "" for none.
 func (s *Store) lacks(ctx context.Context, read func(context.Context, Work) error) (missing string) {
 	err := read(ctx, func(ctx context.Context, c Conn) error {
-		for _, table := range []string{s.d.Prefix + "jobs", s.d.Prefix + "runners"} {
+		for _, table := range []string{"jobs", "runners", "bounds", "slots", "job_keys"} {
+			table = s.d.Prefix + table
 			there, err := s.hasTable(ctx, c, table)
 			if err != nil || !there {
 				missing = table

@@ -19,6 +19,11 @@ type texts struct {
 	edit    editTexts
 	runners runnerTexts
 	find    findTexts
+	turns   turnTexts
+	slots   slotTexts
+	admit   admitTexts
+	wake    wakeTexts
+	bounds  boundTexts
 }
 
 func newTexts(d *Dialect) texts {
@@ -40,6 +45,11 @@ func newTexts(d *Dialect) texts {
 		edit:        newEditTexts(d),
 		runners:     newRunnerTexts(d),
 		find:        newFindTexts(d),
+		turns:       newTurnTexts(d),
+		slots:       newSlotTexts(d),
+		admit:       newAdmitTexts(d),
+		wake:        newWakeTexts(d),
+		bounds:      newBoundTexts(d),
 	}
 }
 

@@ -42,9 +42,13 @@ func updateText(u bunstore.Update) string {
 	return "UPDATE j SET " + assigns(u.Set) + " FROM " + u.From + loop + u.Table + " AS j" + before(hint(seekID, rowLock)) + " ON " + u.Where
 }
 
-// deleteText renders a DELETE by the ids of a row source.
+// deleteText renders a DELETE by the keys of a row source.
 func deleteText(q bunstore.Delete) string {
-	return "DELETE j FROM " + q.From + loop + q.Table + " AS j" + before(hint(seekID, rowLock)) + " ON j.id = o.id AND " + q.Where
+	text := "DELETE j FROM " + q.From + loop + q.Table + " AS j" + before(hint(seekID, rowLock)) + " ON " + q.Match()
+	if q.Where != "" {
+		text += " AND " + q.Where
+	}
+	return text
 }
 
 func assigns(list []bunstore.Assign) string {

@@ -17,9 +17,9 @@ func width(column string) int {
 	switch column {
 	case "queue", "kind":
 		return 121
-	case "tenant", "unique_key":
+	case "tenant", "unique_key", "limit_key", "grp":
 		return 191
-	case "unique_lock", "lock":
+	case "unique_lock", "lock", "bound":
 		return 401
 	}
 	return 0

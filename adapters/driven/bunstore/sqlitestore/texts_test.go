@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"database/sql"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,10 +29,31 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 		"prune":        bunstore.PruneText(d, domain.Done, false),
 		"next":         bunstore.NextText(d),
 	}
+	maps.Copy(texts, boundTexts(d))
 	for name, text := range texts {
 		texts[name] = d.Marks.Compile(text).Text
 	}
 	return texts
+}
+
+// boundTexts are those of jobs that have bounds.
+func boundTexts(d *bunstore.Dialect) map[string]string {
+	return map[string]string{
+		"turns_add":    bunstore.AddTurnsText(d),
+		"turns_place":  bunstore.PlaceTurnsText(d),
+		"slots_taken":  bunstore.TakenText(d),
+		"slots_take":   bunstore.TakeSlotsText(d),
+		"slots_hold":   bunstore.HoldText(d, false),
+		"slots_ended":  bunstore.EndedText(d),
+		"slots_reap":   bunstore.ReapText(d),
+		"slots_held":   bunstore.HeldText(d),
+		"admit_heads":  bunstore.HeadsText(d),
+		"admit_park":   bunstore.ParkText(d),
+		"wake_turns":   bunstore.TurnsText(d),
+		"wake_waited":  bunstore.WaitedText(d),
+		"wake_waiters": bunstore.WaitersText(d),
+		"wake_ready":   bunstore.ReadyText(d),
+	}
 }
 
 // TestGolden pins each hot statement. ROWLOCK_UPDATE=1 writes them anew: do that
@@ -73,6 +95,7 @@ func TestPlans(t *testing.T) {
 		"prune":       "SEARCH j USING INDEX rowlock_jobs_wake (state=? AND wake_at>? AND wake_at<?)",
 		"next":        "SEARCH j USING COVERING INDEX rowlock_jobs_wake (state=? AND wake_at>?)",
 	}
+	maps.Copy(want, boundPlans(id))
 	texts := hotTexts(&d)
 	for name, step := range want {
 		steps := plan(t, db, texts[name])
@@ -84,6 +107,27 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%s has %q:\n%s", name, bad, steps)
 			}
 		}
+	}
+}
+
+// boundPlans is how the statements of boundTexts find their rows.
+func boundPlans(id string) map[string]string {
+	slot := "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound=? AND slot=?)"
+	page := "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound>?)"
+	return map[string]string{
+		"turns_add":    id,
+		"turns_place":  "SEARCH j USING COVERING INDEX sqlite_autoindex_rowlock_job_keys_1 (job=?)",
+		"slots_taken":  "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound=?)",
+		"slots_hold":   slot,
+		"slots_ended":  "SEARCH j USING INDEX rowlock_slots_ends (ends_at>? AND ends_at<?)",
+		"slots_reap":   page,
+		"slots_held":   page,
+		"admit_heads":  "SEARCH j USING COVERING INDEX rowlock_job_keys_turn (bound=? AND place>?)",
+		"admit_park":   id,
+		"wake_turns":   "SEARCH j USING COVERING INDEX rowlock_job_keys_turn (bound=? AND place>?)",
+		"wake_waited":  "SEARCH j EXISTS USING COVERING INDEX rowlock_jobs_blocked (blocked_on=?)",
+		"wake_waiters": "SEARCH j USING INDEX rowlock_jobs_blocked (blocked_on=?)",
+		"wake_ready":   id,
 	}
 }
 

@@ -1,0 +1,79 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// nextText finds the next name of a column by one index seek, in one row.
+func nextText(d *Dialect, table, col, where, index string) string {
+	return "SELECT min(x.name) FROM (" + d.Forms.Select(Select{
+		Columns: col + " AS name", From: d.Table(table), Where: where, Order: col, Limit: "1", Index: index,
+	}) + ") AS x"
+}
+
+// firstDeadText answers the first dead job in place of each of the keys $2.
+func firstDeadText(d *Dialect) string {
+	return "SELECT o.bound, (" + d.Forms.Select(Select{
+		Columns: "j.job", From: d.Table("job_keys"), Where: "j.bound = o.bound AND j.blocks = 1",
+		Order: "j.place, j.job", Limit: "1", Index: "blocks",
+	}) + ") FROM " + d.Words.Rows("$2", keyCols) + " AS o"
+}
+
+// BlockedKeys finds the keys one after another.
+func (s *Store) BlockedKeys(ctx context.Context, after string, limit int) (keys []string, err error) {
+	err = s.read(ctx, "list blocked keys", func(ctx context.Context, c Conn) error {
+		keys, err = s.names(ctx, c, s.t.bounds.nextKey, after, limit)
+		return err
+	})
+	return keys, err
+}
+
+// Chains finds the keys one after another, and who blocks them.
+func (s *Store) Chains(ctx context.Context, after string, limit int) (chains []domain.Chain, err error) {
+	err = s.read(ctx, "list chains", func(ctx context.Context, c Conn) error {
+		keys, err := s.names(ctx, c, s.t.bounds.nextChain, after, limit)
+		if err != nil {
+			return err
+		}
+		dead, cell := make(map[string]domain.JobID, len(keys)), newCells(2)
+		for _, part := range s.keyParts(keys) {
+			err := s.each(ctx, c, s.t.bounds.first, []any{nil, keyRows(part)}, func(rows *sql.Rows) error {
+				err := cell.scan(rows)
+				dead[cell.text(0)] = cell.id(1)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, key := range keys {
+			if job := dead[key]; !job.IsZero() { // else it was released meanwhile
+				chains = append(chains, domain.Chain{Key: key, Job: job})
+			}
+		}
+		return nil
+	})
+	return chains, err
+}
+
+// Unchain takes the dead that block the chain out of all their chains, as an
+// operator who releases them would have it.
+func (s *Store) Unchain(ctx context.Context, key string) (released int, err error) {
+	err = s.write(ctx, "release chain", func(ctx context.Context, c Conn) error {
+		dead, err := s.ids(ctx, c, s.t.bounds.dead, []any{nil, key})
+		if err != nil {
+			return err
+		}
+		released = len(dead)
+		for _, part := range s.idParts(dead) {
+			if _, err := s.exec(ctx, c, s.t.bounds.lift, nil, idRows(part)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return released, err
+}

@@ -1,0 +1,226 @@
+package bunstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+type boundTexts struct{ all, list, add, set, loose, nextKey, nextChain, first, dead, lift Stmt }
+
+const declaredColumns = "j.kind, j.sort, j.grp, j.n, j.span, j.declared_at"
+
+var declareCols = []Col{{"kind", ColText}, {"sort", ColInt}, {"grp", ColText}, {"n", ColInt}, {"span", ColInt}}
+
+func newBoundTexts(d *Dialect) boundTexts {
+	c, table, source := d.Marks.Compile, d.Table("bounds"), d.Words.Rows("$2", declareCols)
+	return boundTexts{
+		all: c(d.Forms.Select(Select{Columns: declaredColumns, From: table, Where: "j.n >= 0"})),
+		list: c(d.Forms.Select(Select{
+			Columns: declaredColumns, From: table, Where: "j.kind > $2", Order: "j.kind, j.sort", Limit: "$3",
+		})),
+		add: c("INSERT INTO " + table + " (kind, sort, grp, n, span, declared_at) SELECT o.kind, o.sort, o.grp, o.n, o.span, " +
+			d.Words.Now + " FROM " + source + " AS o"),
+		set: c(d.Forms.Update(Update{
+			Table: table, From: source, Where: "j.kind = o.kind AND j.sort = o.sort",
+			Set: []Assign{{"grp", "o.grp"}, {"n", "o.n"}, {"span", "o.span"}, {"declared_at", d.Words.Now}},
+		})),
+		loose: c(d.Forms.Select(Select{
+			Columns: "j.id, j.blocked_on, j.queue", From: d.Table("jobs"), Order: "j.blocked_on", Limit: "$5", Index: "blocked",
+			Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3 AND j.kind = $4",
+		})),
+		nextKey:   c(nextText(d, "jobs", "j.blocked_on", "j.state = 2 AND j.blocked_on > $2", "blocked")),
+		nextChain: c(nextText(d, "job_keys", "j.bound", "j.blocks = 1 AND j.bound > $2", "blocks")),
+		first:     c(firstDeadText(d)),
+		dead: c(d.Forms.Select(Select{
+			Columns: "j.job", From: d.Table("job_keys"), Where: "j.blocks = 1 AND j.bound = $2", Index: "blocks",
+		})),
+		lift: c(d.Forms.Update(Update{
+			Table: d.Table("job_keys"), From: d.Words.Rows("$2", idCols), Where: "j.job = o.id AND j.blocks + 0 = 1", // the id finds it
+			Set: []Assign{{"place", "NULL"}, {"blocks", "NULL"}},
+		})),
+	}
+}
+
+// declaration reads a row of declaredColumns.
+func (c *cells) declaration() domain.Declaration {
+	return domain.Declaration{
+		Kind: c.text(0), Sort: domain.BoundSort(c.int(1)), Group: c.text(2), N: int(c.int(3)), Window: span(c.int(4)), At: fromMoment(c.int(5)),
+	}
+}
+
+// declarations runs a query of declaredColumns.
+func (s *Store) declarations(ctx context.Context, c Conn, st Stmt, values ...any) (all []domain.Declaration, err error) {
+	cell := newCells(6)
+	err = s.each(ctx, c, st, values, func(rows *sql.Rows) error {
+		err := cell.scan(rows)
+		all = append(all, cell.declaration())
+		return err
+	})
+	return all, err
+}
+
+// declaredAt is where a declaration is kept.
+type declaredAt struct {
+	kind string
+	sort domain.BoundSort
+}
+
+// Declare reads all that is declared, which is little, and writes what changes.
+// Two that share a group and declare at once may not see each other: so it looks
+// again after its commit, and whoever looks last makes them one.
+func (s *Store) Declare(ctx context.Context, kinds []string, all []domain.Declaration) error {
+	err := s.redeclare(ctx, func(stored []domain.Declaration) []domain.Declaration { return fresh(stored, kinds, all) })
+	if err != nil {
+		return err
+	}
+	return s.redeclare(ctx, agreed)
+}
+
+// redeclare writes what a look at all declarations says is to be changed.
+func (s *Store) redeclare(ctx context.Context, change func(stored []domain.Declaration) []domain.Declaration) error {
+	var stored, want []domain.Declaration
+	err := s.read(ctx, "declare bounds", func(ctx context.Context, c Conn) (err error) {
+		stored, err = s.declarations(ctx, c, s.t.bounds.all)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if want = change(stored); len(want) == 0 {
+		return nil
+	}
+	return s.write(ctx, "declare bounds", func(ctx context.Context, c Conn) error {
+		stored, err := s.declarations(ctx, c, s.t.bounds.all)
+		if err != nil {
+			return err
+		}
+		known := make(map[declaredAt]bool, len(stored))
+		for _, d := range stored {
+			known[declaredAt{d.Kind, d.Sort}] = true
+		}
+		return s.writeDeclarations(ctx, c, change(stored), known)
+	})
+}
+
+func (s *Store) writeDeclarations(ctx context.Context, c Conn, want []domain.Declaration, known map[declaredAt]bool) error {
+	slices.SortFunc(want, func(a, b domain.Declaration) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Sort, b.Sort))
+	})
+	for _, part := range chunks(want, s.d.Chunk, func(*domain.Declaration) int { return 400 }) {
+		var add, set Array
+		adds, sets := 0, 0
+		for _, d := range part {
+			a := &add
+			if known[declaredAt{d.Kind, d.Sort}] {
+				a = &set
+				sets++
+			} else {
+				adds++
+			}
+			a.Row().Text(d.Kind).Int(int64(d.Sort)).Text(d.Group).Int(int64(d.N)).Int(MS(d.Window))
+		}
+		if sets > 0 {
+			if _, err := s.exec(ctx, c, s.t.bounds.set, s.now(), set.String()); err != nil {
+				return err
+			}
+		}
+		if adds == 0 {
+			continue
+		}
+		if _, err := s.exec(ctx, c, s.t.bounds.add, s.now(), add.String()); err != nil {
+			if s.d.Codes.Unique(err) { // declared since we looked
+				return &domain.Fault{Code: domain.Contended, Op: "declare bounds", Hint: "another process declares the same kinds: try again", Err: err}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// fresh is what changes by a declaration: what is declared anew, what the kinds have
+// no more, and what others of its groups share with it.
+func fresh(stored []domain.Declaration, kinds []string, all []domain.Declaration) []domain.Declaration {
+	want := make(map[declaredAt]domain.Declaration, len(all))
+	for _, d := range all {
+		want[declaredAt{d.Kind, d.Sort}] = d
+	}
+	for _, old := range stored {
+		at := declaredAt{old.Kind, old.Sort}
+		d, still := want[at]
+		switch {
+		case still:
+		case slices.Contains(kinds, old.Kind):
+			d = old
+			d.N = 0
+		default:
+			d = shared(old, all)
+		}
+		if want[at] = d; d.Same(old) {
+			delete(want, at)
+		}
+	}
+	return slices.Collect(maps.Values(want))
+}
+
+// shared is a declaration with what others of its group declare.
+func shared(d domain.Declaration, all []domain.Declaration) domain.Declaration {
+	for _, o := range all {
+		if o.Sort == d.Sort && o.Group == d.Group && d.N > 0 && o.N > 0 {
+			d.N, d.Window = o.N, o.Window
+		}
+	}
+	return d
+}
+
+// agreed is what changes where those of a group differ: the last of them holds for all.
+func agreed(stored []domain.Declaration) (want []domain.Declaration) {
+	slices.SortFunc(stored, func(a, b domain.Declaration) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Kind, b.Kind)) })
+	for _, old := range stored {
+		if d := shared(old, stored); !d.Same(old) {
+			want = append(want, d)
+		}
+	}
+	return want
+}
+
+// Declared lists what was declared.
+func (s *Store) Declared(ctx context.Context, after string, limit int) (all []domain.Declaration, err error) {
+	err = s.read(ctx, "list declared bounds", func(ctx context.Context, c Conn) error {
+		all, err = s.declarations(ctx, c, s.t.bounds.list, nil, after, max(limit, 0))
+		return err
+	})
+	return all, err
+}
+
+// Loosen finds the jobs by the keys of the groups that their kinds were in.
+func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
+	var found []Waiter
+	err = s.read(ctx, "loosen", func(ctx context.Context, c Conn) error {
+		all, err := s.declarations(ctx, c, s.t.bounds.all)
+		for _, d := range all {
+			if err != nil || len(found) > limit {
+				return err
+			}
+			if d.N > 0 {
+				continue
+			}
+			var some []Waiter
+			low := d.Key("") // ends with ':', which ';' follows
+			some, err = s.waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit+1-len(found))
+			found = append(found, some...)
+		}
+		return err
+	})
+	if err != nil {
+		return answer, err
+	}
+	answer.More = len(found) > limit
+	answer.Woken, err = s.ready(ctx, "loosen", found[:min(len(found), max(limit, 0))])
+	return answer, err
+}

@@ -1,0 +1,1 @@
+UPDATE "rowlock_jobs" AS j SET state = 2, blocked_on = o.bound, token = NULL, stuck = 0, wake_at = 0 FROM (SELECT unhex(value ->> 0) AS id, unhex(value ->> 1) AS token, value ->> 2 AS bound FROM json_each(?)) AS o WHERE j.id = o.id AND j.token = o.token

@@ -1,0 +1,1 @@
+SELECT j.bound, j.slot FROM "rowlock_slots" AS j WHERE j.ends_at > 0 AND j.ends_at <= coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) AND j.token IS NULL ORDER BY j.ends_at LIMIT ? + 0

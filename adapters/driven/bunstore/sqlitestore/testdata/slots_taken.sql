@@ -1,0 +1,1 @@
+SELECT j.bound, j.slot, j.job, j.token FROM (SELECT value ->> 0 AS bound FROM json_each(?)) AS o, "rowlock_slots" AS j WHERE j.bound = o.bound AND (j.token IS NOT NULL OR j.ends_at > coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)))

@@ -1,0 +1,1 @@
+INSERT INTO "rowlock_job_keys" (job, bound, place) SELECT j.id, o.bound, j.run_at FROM (SELECT unhex(value ->> 0) AS id, value ->> 1 AS bound FROM json_each(?)) AS o, "rowlock_jobs" AS j WHERE j.id = o.id

@@ -1,0 +1,1 @@
+UPDATE "rowlock_jobs" AS j SET state = 0, blocked_on = NULL FROM (SELECT unhex(value ->> 0) AS id, value ->> 1 AS bound FROM json_each(?)) AS o WHERE j.id = o.id AND j.state + 0 = 2 AND j.blocked_on = o.bound

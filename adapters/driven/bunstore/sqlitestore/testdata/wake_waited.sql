@@ -1,0 +1,1 @@
+SELECT o.bound, (SELECT count(*) FROM "rowlock_slots" AS s WHERE s.bound = o.bound AND (s.token IS NOT NULL OR s.ends_at > coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)))) FROM (SELECT value ->> 0 AS bound FROM json_each(?)) AS o WHERE EXISTS (SELECT 1 FROM "rowlock_jobs" AS j WHERE j.state = 2 AND j.blocked_on = o.bound)
