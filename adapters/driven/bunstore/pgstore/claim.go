@@ -73,6 +73,7 @@ func claimColumns() string {
 		"tenant": "''", "error": "''", "history": "''", "tags": "''", "meta": "''",
 		"attempts": "0", "max_attempts": "0", "stalls": "0", "snoozes": "0", "timeout": "0",
 		"keep_done": "0", "keep_dead": "0", "keep_cancelled": "0", "forget_args": "0",
+		"turn": "0", "on_dead": "0",
 	} {
 		sparse[col] = "NULLIF(u." + col + ", " + nothing + ")"
 	}
@@ -91,7 +92,7 @@ const byKey = "j.priority, j.run_at, j.id"
 // and rows that others hold are passed over on the way.
 func oneKindText(d *bunstore.Dialect, f form) string {
 	return takeText(d, f, "SELECT j.ctid FROM "+d.Table("jobs")+
-		" AS j WHERE j.state = 0 AND j.queue = $5 AND j.kind = $7 AND "+f.goAhead+" ORDER BY "+byKey+" LIMIT $6 "+skip)
+		" AS j WHERE j.state = 0 AND j.queue = $5 AND j.kind = $7 AND "+f.goAhead+" AND "+forValues+" ORDER BY "+byKey+" LIMIT $6 "+skip)
 }
 
 // kindsText claims rows of the kinds $7, of each at most its quota $9. The arms
@@ -109,7 +110,7 @@ func kindsText(d *bunstore.Dialect, f form) (with []string, update string) {
 	arm := "SELECT j.ctid AS place, " + byKey + ", row_number() OVER (ORDER BY " + byKey + ") AS nth FROM " + table +
 		" AS j WHERE j.state = 0 AND j.queue = $5 AND j.kind = k.kind ORDER BY " + byKey + " LIMIT $10"
 	arms := "a AS MATERIALIZED (SELECT x.*, x.nth = k.quota AS last FROM unnest($7::text[], $9::bigint[]) AS k(kind, quota)" +
-		" CROSS JOIN LATERAL (SELECT y.* FROM (" + arm + ") AS y WHERE y.nth <= k.quota LIMIT k.quota) AS x WHERE " + f.goAhead + ")"
+		" CROSS JOIN LATERAL (SELECT y.* FROM (" + arm + ") AS y WHERE y.nth <= k.quota LIMIT k.quota) AS x WHERE " + f.goAhead + " AND " + forValues + ")"
 	cut := "cut AS MATERIALIZED (SELECT a.priority, a.run_at, a.id FROM a WHERE a.last ORDER BY a.priority, a.run_at, a.id LIMIT 1)"
 	places := "SELECT j.ctid FROM " + table + " AS j WHERE j.state + 0 = 0 AND j.ctid = ANY(ARRAY(SELECT a.place FROM a" +
 		" WHERE NOT EXISTS (SELECT FROM cut) OR (a.priority, a.run_at, a.id) <= (SELECT cut.priority, cut.run_at, cut.id FROM cut)))" +

@@ -13,11 +13,14 @@ import (
 	"github.com/rowlock/rowlock/migrations"
 )
 
-// now is PostgreSQL's time in milliseconds at the start of the statement.
+// instant is PostgreSQL's time in milliseconds at the start of the statement.
 // clock_timestamp() would not do as an index condition; the cast alone would
-// round up. As a subquery it is worked out once a statement and not for each row,
-// which is 1 us of each row of an insert.
-const now = "(SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint))"
+// round up. As a subquery, now, it is worked out once a statement and not for each
+// row, which is 1 us of each row of an insert.
+const (
+	instant = "coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
+	now     = "(SELECT " + instant + ")"
+)
 
 // newDialect is PostgreSQL's dialect for tables of a schema and prefix.
 func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
@@ -59,10 +62,15 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 	return d
 }
 
-// rows reads a JSON array of arrays. As jsonb it is parsed once; as json each
+// rows reads a JSON array of arrays (elements), for statements that may be kept.
+func rows(param string, cols []bunstore.Col) string {
+	return "(" + elements(param, cols) + " WHERE " + forValues + ")"
+}
+
+// elements reads a JSON array of arrays. As jsonb it is parsed once; as json each
 // column parses its row anew, three times slower. Arrays, one for each column,
 // are 15 % faster than jsonb for an insert and bring nothing for a settle.
-func rows(param string, cols []bunstore.Col) string {
+func elements(param string, cols []bunstore.Col) string {
 	out := make([]string, len(cols))
 	for i, c := range cols {
 		expr := "t.v ->> " + strconv.Itoa(i)
@@ -75,7 +83,7 @@ func rows(param string, cols []bunstore.Col) string {
 		}
 		out[i] = expr + " AS " + c.Name
 	}
-	return "(SELECT " + strings.Join(out, ", ") + " FROM jsonb_array_elements(" + param + "::jsonb) AS t(v))"
+	return "SELECT " + strings.Join(out, ", ") + " FROM jsonb_array_elements(" + param + "::jsonb) AS t(v)"
 }
 
 // hasTable asks the catalog, whatever the search_path is.

@@ -47,7 +47,8 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	if err != nil { // its text may show parts of the DSN, so only its cause is kept
 		return driven.Backend{}, &domain.Fault{Code: domain.Invalid, Op: "open postgres", Hint: "the DSN cannot be read", Err: err}
 	}
-	// Each statement is planned for its values and nothing is kept in a session.
+	// Each statement is planned for its values, and few are kept in a session.
+	keeps := conn.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	db := stdlib.OpenDB(*conn)
 	db.SetMaxOpenConns(maxConns)
@@ -55,6 +56,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	db.SetConnMaxIdleTime(maxIdleTime)
 	db.SetConnMaxLifetime(maxLifetime)
 	e := newEngine(db, cfg, true)
+	e.keeps = keeps
 	s := bunstore.New(newDialect(db, cfg), e, cfg.Now)
 	if err := s.Check(ctx); err != nil {
 		_ = e.Close() // the first error is the one to tell

@@ -8,10 +8,11 @@ import (
 )
 
 // settler settles a batch by one statement, so that autocommit is enough.
-type settler struct{ done, any bunstore.Stmt }
+type settler struct{ one, done, any bunstore.Stmt }
 
 func newSettler(d *bunstore.Dialect) *settler {
-	return &settler{done: d.Marks.Compile(doneText(d)), any: d.Marks.Compile(bunstore.SettleText(d))}
+	c := d.Marks.Compile
+	return &settler{one: c(doneOneText(d)), done: c(doneText(d)), any: c(bunstore.SettleText(d))}
 }
 
 // doneText settles jobs that are simply done, as most are: $2 their ids, rising, and
@@ -24,9 +25,18 @@ func doneText(d *bunstore.Dialect) string {
 	of := func(param, typ string) string {
 		return "(SELECT " + param + "::" + typ + "[])[width_bucket(j.id, (SELECT $2::uuid[]))]"
 	}
+	return doneUpdate(d, "j.id = ANY((SELECT $2::uuid[])::uuid[]) AND j.token = "+of("$3", "uuid")+" AND "+forValues, of("$4", "bigint"), of("$5", "bigint"))
+}
+
+// doneOneText is doneText for one job, a third cheaper.
+func doneOneText(d *bunstore.Dialect) string {
+	return doneUpdate(d, "j.id = $2::uuid AND j.token = $3::uuid AND "+forValues, "$4::bigint", "$5::bigint")
+}
+
+func doneUpdate(d *bunstore.Dialect, where, ran, keep string) string {
 	return d.Forms.Update(bunstore.Update{
 		Table: d.Table("jobs"),
-		Where: "j.id = ANY((SELECT $2::uuid[])::uuid[]) AND j.token = " + of("$3", "uuid"),
+		Where: where,
 		Set: []bunstore.Assign{
 			{Col: "state", Expr: "4"},
 			{Col: "token", Expr: "NULL"},
@@ -34,10 +44,10 @@ func doneText(d *bunstore.Dialect) string {
 			{Col: "stuck", Expr: "0"},
 			{Col: "attempts", Expr: "j.attempts + 1"},
 			{Col: "stalls", Expr: "0"},
-			{Col: "wake_at", Expr: "coalesce(" + now + " + NULLIF(" + of("$5", "bigint") + ", -1), 0)"},
+			{Col: "wake_at", Expr: "coalesce(" + now + " + NULLIF(" + keep + ", -1), 0)"},
 			{Col: "finished_at", Expr: now},
 			{Col: "unique_lock", Expr: "NULL"},
-			{Col: "ran", Expr: of("$4", "bigint")},
+			{Col: "ran", Expr: ran},
 			{Col: "result", Expr: "''"},
 			{Col: "error", Expr: "''"},
 			{Col: "history", Expr: "''"},
@@ -46,11 +56,15 @@ func doneText(d *bunstore.Dialect) string {
 }
 
 func (s *settler) Settle(ctx context.Context, c bunstore.Conn, now any, outcomes []driven.Outcome) (int, error) {
-	if bunstore.SimplyDone(outcomes) && rising(outcomes) {
-		ids, tokens, ran, keep := doneArrays(outcomes)
-		return exec(ctx, c, s.done, now, ids, tokens, ran, keep)
+	if !bunstore.SimplyDone(outcomes) || !rising(outcomes) {
+		return exec(ctx, c, s.any, now, bunstore.OutcomeRows(outcomes))
 	}
-	return exec(ctx, c, s.any, now, bunstore.OutcomeRows(outcomes))
+	if len(outcomes) == 1 {
+		o := &outcomes[0]
+		return exec(ctx, c, s.one, now, uuid(o.Ticket.ID), uuid(o.Ticket.Token), o.Ran.Microseconds(), bunstore.KeepMS(o.Keep))
+	}
+	ids, tokens, ran, keep := doneArrays(outcomes)
+	return exec(ctx, c, s.done, now, ids, tokens, ran, keep)
 }
 
 // rising says whether no id comes twice and all are in order.

@@ -18,6 +18,7 @@ func TestGolden(t *testing.T) {
 	}
 	d := newDialect(nil, cfg)
 	texts := map[string]string{
+		"insert_one":   newInserter(&d).one.Text,
 		"insert_plain": newInserter(&d).plain.Text,
 		"insert_full":  newInserter(&d).any.Text,
 		"promote":      newClaimer(&d).promote.Text,
@@ -25,6 +26,7 @@ func TestGolden(t *testing.T) {
 		"claim_kinds":  newClaimer(&d).look.kinds.Text,
 		"claim_bare":   newClaimer(&d).bare.oneKind.Text,
 		"kinds_bare":   newClaimer(&d).bare.kinds.Text,
+		"settle_one":   newSettler(&d).one.Text,
 		"settle_done":  newSettler(&d).done.Text,
 		"settle_any":   newSettler(&d).any.Text,
 		"renew":        d.Marks.Compile(bunstore.RenewText(&d)).Text,
