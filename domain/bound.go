@@ -146,20 +146,20 @@ type BoundKey struct {
 func ParseBoundKey(stored string) (k BoundKey, ok bool) {
 	head, rest, found := strings.Cut(stored, ":")
 	if !found || head == "" {
-		return k, false
+		return BoundKey{}, false
 	}
 	sort := strings.IndexByte(boundLetters, head[0])
 	if sort < 0 {
-		return k, false
+		return BoundKey{}, false
 	}
 	k.Sort = BoundSort(sort)
 	if !k.Sort.Turns() {
 		k.Group, k.Key, found = strings.Cut(rest, ":")
-		return k, found && head == k.Sort.letter()
+		return k, found && len(head) == 1
 	}
 	n, err := strconv.Atoi(head[1:])
-	if err != nil || n < 0 || n > len(rest) {
-		return k, false
+	if err != nil || n < 0 || n > len(rest) || head[1:] != strconv.Itoa(n) {
+		return BoundKey{}, false
 	}
 	k.Tenant, k.Key = rest[:n], rest[n:]
 	return k, true

@@ -26,6 +26,7 @@ func TestFilterScope(t *testing.T) {
 		"NUL in a kind":       {free, domain.Filter{Kind: "a\x00"}, "", "NUL"},
 		"bad UTF-8 in a text": {free, domain.Filter{Error: "\xff"}, "", "UTF-8"},
 		"long queue":          {free, domain.Filter{Queue: strings.Repeat("q", domain.MaxQueue+1)}, "", "the limit is 120"},
+		"long bound":          {free, domain.Filter{Waits: strings.Repeat("w", domain.MaxBound+1)}, "", "the limit is 400"},
 		"before 1970":         {free, domain.Filter{Since: time.Unix(-1, 0)}, "", "between 1970"},
 	}
 	for name, c := range cases {

@@ -30,17 +30,22 @@ func TestHistoryKeepsTheLastTen(t *testing.T) {
 }
 
 func TestHistoryStaysUnder1MiB(t *testing.T) {
-	// What grows most as JSON text: one byte becomes six.
-	for _, piece := range []string{"\x01", "<", "\x00", "\xff", "\u2028", "x"} {
+	full := func(piece string) domain.Note {
 		huge := strings.Repeat(piece, 2*domain.MaxStack)
-		var h domain.History
-		for n := range domain.MaxHistory + 2 { // all of them at full size
-			h = h.Add(domain.Note{Attempt: n, Message: huge, Stack: huge, Runner: huge})
-		}
-		checkHistory(t, h, domain.MaxHistory)
+		return domain.Note{Message: huge, Stack: huge, Runner: huge}
 	}
+	for _, piece := range []string{"\x01", "<", "\x00", "\xff", "\u2028", "x"} {
+		h := domain.History("").Add(full(piece))
+		if checkHistory(t, h, 1); len(h) >= 1<<20/domain.MaxHistory {
+			t.Errorf("a note of %q has %d bytes, one of %d in 1 MiB", piece, len(h), domain.MaxHistory)
+		}
+	}
+	// What grows most as JSON text: one byte becomes six. All of them at full size, and one more.
+	one := strings.Trim(string(domain.History("").Add(full("\x01"))), "[]")
+	all := domain.History("[" + strings.Repeat(one+",", domain.MaxHistory-1) + one + "]")
+	checkHistory(t, all.Add(full("\x01")), domain.MaxHistory)
 	var h domain.History
-	for n := range 10_000 {
+	for n := range 500 {
 		h = h.Add(domain.Note{Attempt: n, Message: "no\x00"})
 	}
 	checkHistory(t, h, domain.MaxHistory)

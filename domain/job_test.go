@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,13 @@ func TestNewJobIsAccepted(t *testing.T) {
 		"moment":    func(n *domain.NewJob) { n.Due.At = time.Unix(0, 0) },
 		"meta":      func(n *domain.NewJob) { n.Meta = []byte(" \n{\"a\":1} ") },
 		"retention": func(n *domain.NewJob) { n.Keep = domain.Retention{Done: -7, Dead: time.Millisecond} },
-		"big args":  func(n *domain.NewJob) { n.Args = []byte(`"` + strings.Repeat("x", domain.MaxArgs-2) + `"`) },
+		"limit key": func(n *domain.NewJob) { n.LimitKey = strings.Repeat("l", 190) },
+		"mutex":     func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnMutex, []string{"a:'\"%_ \n", "a", "a"} },
+		"100 keys":  func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnChain, keys(domain.MaxKeys) },
+		"blocking": func(n *domain.NewJob) {
+			n.Turn, n.Keys, n.OnDead = domain.TurnChain, []string{strings.Repeat("é", 95)}, domain.Block
+		},
+		"big args": func(n *domain.NewJob) { n.Args = []byte(`"` + strings.Repeat("x", domain.MaxArgs-2) + `"`) },
 	} {
 		job := goodJob(t)
 		change(&job)
@@ -34,6 +41,14 @@ func TestNewJobIsAccepted(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func keys(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.Repeat("k", domain.MaxKey-2) + string(rune('a'+i%26)) + string(rune('a'+i/26))
+	}
+	return all
 }
 
 func make32Tags() []string {
@@ -62,6 +77,19 @@ func TestNewJobIsRefused(t *testing.T) {
 		{"an empty tag", "empty", func(n *domain.NewJob) { n.Tags = []string{"a", ""} }},
 		{"a long tag", "191 bytes", func(n *domain.NewJob) { n.Tags = []string{strings.Repeat("t", 191)} }},
 		{"33 tags", "there are 33", func(n *domain.NewJob) { n.Tags = append(make32Tags(), "x") }},
+		{"a long limit key", "191 bytes", func(n *domain.NewJob) { n.LimitKey = strings.Repeat("l", 191) }},
+		{"a limit key with a NUL", "NUL", func(n *domain.NewJob) { n.LimitKey = "a\x00" }},
+		{"a limit key that is no UTF-8", "UTF-8", func(n *domain.NewJob) { n.LimitKey = "\xff" }},
+		{"a turn without keys", "needs its keys", func(n *domain.NewJob) { n.Turn = domain.TurnMutex }},
+		{"keys without a turn", "needs its keys", func(n *domain.NewJob) { n.Keys = []string{"a"} }},
+		{"a turn of no sort", "needs its keys", func(n *domain.NewJob) { n.Turn, n.Keys = 3, []string{"a"} }},
+		{"an empty key", "empty", func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnMutex, []string{"a", ""} }},
+		{"a long key", "191 bytes", func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnChain, []string{strings.Repeat("k", 191)} }},
+		{"a key with a NUL", "NUL", func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnChain, []string{"\x00"} }},
+		{"101 keys", "there are 101", func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnChain, keys(101) }},
+		{"a plain job that blocks", "only a chain", func(n *domain.NewJob) { n.OnDead = domain.Block }},
+		{"a mutex that blocks", "only a chain", func(n *domain.NewJob) { n.Turn, n.Keys, n.OnDead = domain.TurnMutex, []string{"a"}, domain.Block }},
+		{"an OnDead of no sort", "only a chain", func(n *domain.NewJob) { n.Turn, n.Keys, n.OnDead = domain.TurnChain, []string{"a"}, 2 }},
 		{"priority too low", "the priority is -32769", func(n *domain.NewJob) { n.Priority = domain.MinPriority - 1 }},
 		{"priority too high", "the priority is 32768", func(n *domain.NewJob) { n.Priority = domain.MaxPriority + 1 }},
 		{"attempts below 0", "the attempts are -1", func(n *domain.NewJob) { n.MaxAttempts = -1 }},
@@ -87,6 +115,23 @@ func TestNewJobIsRefused(t *testing.T) {
 			tc.change(&job)
 			wantFault(t, job.Validate(), domain.Invalid, "", tc.hint)
 		})
+	}
+}
+
+func TestTurnKeys(t *testing.T) {
+	job := domain.NewJob{Tenant: "acme", Keys: []string{"b", "a", "b", "B"}}
+	if got := job.TurnKeys(); got != nil {
+		t.Errorf("a job without turns has %q", got)
+	}
+	for turn, want := range map[domain.Turn][]string{
+		domain.TurnMutex: {"m4:acmeB", "m4:acmea", "m4:acmeb"}, domain.TurnChain: {"c4:acmeB", "c4:acmea", "c4:acmeb"},
+	} {
+		if job.Turn = turn; !slices.Equal(job.TurnKeys(), want) {
+			t.Errorf("got %q, want %q", job.TurnKeys(), want)
+		}
+	}
+	if !slices.Equal(job.Keys, []string{"b", "a", "b", "B"}) {
+		t.Errorf("the job's own keys became %q", job.Keys)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestFilterIsZero(t *testing.T) {
 	}
 	full := domain.Filter{
 		States: []domain.State{domain.Dead}, Queue: "q", Kind: "k", Tenant: "t", Tag: "g",
-		Batch: domain.BatchID{1}, Error: "e", Since: time.Unix(1, 0), Until: time.Unix(2, 0),
+		Batch: domain.BatchID{1}, Waits: "w", Error: "e", Since: time.Unix(1, 0), Until: time.Unix(2, 0),
 	}
 	from := reflect.ValueOf(full)
 	for i := range from.NumField() {

@@ -51,20 +51,17 @@ type Chain struct {
 // begins at shift, so that callers who do not see each other seldom want the same.
 func FreeSlots(n int, taken []int, want, shift int) []int {
 	taken = slices.Compact(slices.Sorted(slices.Values(taken)))
+	first := 0
+	if len(taken) == 0 || taken[len(taken)-1] < n {
+		first = shift % max(n, 1)
+	}
 	var free []int
-	below := 0 // taken ones below i
-	for i := range n {
-		if below < len(taken) && taken[below] == i {
-			below++
-			continue
-		}
-		if i+len(taken)-below < n {
-			free = append(free, i)
+	for i := 0; i < n && len(free) < want; i++ {
+		slot := (first + i) % n
+		below, held := slices.BinarySearch(taken, slot)
+		if !held && slot+len(taken)-below < n {
+			free = append(free, slot)
 		}
 	}
-	if len(free) > 0 && (len(taken) == 0 || taken[len(taken)-1] < n) {
-		at := shift % len(free)
-		free = append(free[at:len(free):len(free)], free[:at]...)
-	}
-	return free[:min(len(free), want)]
+	return free
 }
