@@ -40,6 +40,7 @@ func TestConformanceOnASet(t *testing.T) {
 		"claim", "order", "settle", "lease", "recover", "edit", "find", "prune", "runners", "errors", "identity", "time", "payload", "tenancy", "model",
 		"bulk/settle", "bulk/edit", "bulk/recover", "concurrency/claim", "concurrency/promote", "concurrency/settle", "concurrency/recover",
 		"concurrency/renew", "concurrency/sweepers", "concurrency/cancel", "concurrency/retry", "concurrency/prune",
+		"slot", "turn", "bound/many", "bound/interleave", "bound/keys", "bound/names", "bound/race", "bound/declared", "bound/apart",
 	} {
 		opts = append(opts, conformance.Except(same, "the commands are those of a stand-alone server, where TestConformance shows it"))
 	}
@@ -72,9 +73,8 @@ func harness(t testing.TB, cfg mongostore.Config, more ...func(*options.ClientOp
 	if _, err := b.Schema.Up(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	return conformance.Harness{
+	h := conformance.Harness{
 		Backend: b,
-		Begin:   func(t testing.TB) conformance.HostTx { return begin(t, client) },
 		Again:   func(t testing.TB) driven.Backend { return open(t, cfg) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			bare := cfg
@@ -82,6 +82,10 @@ func harness(t testing.TB, cfg mongostore.Config, more ...func(*options.ClientOp
 			return func() driven.Backend { return open(t, bare) }
 		},
 	}
+	if b.Tx != nil {
+		h.Begin = func(t testing.TB) conformance.HostTx { return begin(t, client) }
+	}
+	return h
 }
 
 func begin(t testing.TB, client *mongo.Client) conformance.HostTx {

@@ -23,6 +23,9 @@ var editFields = bson.D{
 	{Key: "unique_key", Value: 1},
 	{Key: "forget_args", Value: 1},
 	{Key: "keep_cancelled", Value: 1},
+	{Key: "turn", Value: 1},
+	{Key: "due_at", Value: 1},
+	{Key: "keys", Value: 1},
 }
 
 // edit is one operator's call: it looks, judges each document, and writes those
@@ -36,11 +39,12 @@ type edit struct {
 	prepare func(context.Context, []*row) error // before the judging; may be nil
 	write   func(context.Context, []*row) (took map[key]bool, err error)
 	answers map[key]error // nil: done
+	turns   map[key][]string
 }
 
 // run answers for every id, in order.
 func (e *edit) run(ctx context.Context) ([]domain.Edited, error) {
-	e.answers = make(map[key]error, len(e.req.IDs))
+	e.answers, e.turns = make(map[key]error, len(e.req.IDs)), map[key][]string{}
 	todo := e.ids()
 	for try := 0; len(todo) > 0; try++ {
 		if try == editTries {
@@ -56,7 +60,9 @@ func (e *edit) run(ctx context.Context) ([]domain.Edited, error) {
 	}
 	out := make([]domain.Edited, len(e.req.IDs))
 	for i, id := range e.req.IDs {
-		out[i] = domain.Edited{ID: id, Err: e.answers[key(id)]}
+		if out[i] = (domain.Edited{ID: id, Err: e.answers[key(id)]}); out[i].Err == nil {
+			out[i].Keys = e.turns[key(id)]
+		}
 	}
 	return out, nil
 }
@@ -93,6 +99,7 @@ func (e *edit) look(ctx context.Context, ids []key) ([]*row, error) {
 	for _, id := range ids {
 		if r := found[id]; r != nil {
 			rows = append(rows, r)
+			e.turns[id] = r.Keys
 		} else {
 			e.answers[id] = notFound(e.op, domain.JobID(id))
 		}
@@ -155,6 +162,7 @@ func (e *edit) guarded(ctx context.Context, rows []*row, groups []group, states 
 		g.change.drop("blocked_on")
 		for _, part := range chunks(g.ids, small) {
 			filter := append(e.guard(part, states), bson.E{Key: "forget_args", Value: bson.D{{Key: "$ne", Value: forgotten}}})
+			filter = append(filter, g.where...)
 			if len(part) == 1 { // an update of one can be repeated by the driver
 				writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(g.change.update()))
 			} else {
@@ -162,7 +170,7 @@ func (e *edit) guarded(ctx context.Context, rows []*row, groups []group, states 
 			}
 		}
 	}
-	t, err := e.bulk(ctx, writes)
+	t, err := e.bulk(ctx, e.jobs, writes)
 	if err != nil {
 		return nil, err
 	}
@@ -177,10 +185,11 @@ func (e *edit) guarded(ctx context.Context, rows []*row, groups []group, states 
 	return took, err
 }
 
-// group is a change and the documents that get it.
+// group is a change and the documents that get it, if what it was made from is still so.
 type group struct {
 	change *change
 	ids    []key
+	where  bson.D
 }
 
 func notFound(op string, id domain.JobID) error {

@@ -35,7 +35,6 @@ func (c *change) wait(due domain.Due, now int64) {
 	state, runAt, wakeAt := waiting(due, now)
 	c.put("state", state)
 	c.put("run_at", runAt)
-	c.put("due_at", runAt)
 	c.put("wake_at", wakeAt)
 }
 
@@ -88,25 +87,32 @@ func (r *row) lock() string {
 	return domain.UniqueLock(r.Tenant, r.UniqueKey)
 }
 
-// retries writes those without a key together and each of the others by itself.
+// retries writes those that have neither a key nor turns together and each of the
+// others by itself.
 func retries(rows []*row, due domain.Due, now int64) []group {
-	revived := func(lock string) *change {
+	_, runAt, _ := waiting(due, now)
+	revived := func() *change {
 		c := &change{}
 		c.wait(due, now)
 		c.drop("attempts", "stalls", "finished_at", "result")
-		if lock != "" {
-			c.put("unique_lock", lock)
-		}
 		return c
 	}
-	plain := group{change: revived("")}
+	plain := group{change: revived()}
 	var groups []group
 	for _, r := range rows {
-		if lock := r.lock(); lock != "" {
-			groups = append(groups, group{revived(lock), []key{r.ID}})
-		} else {
+		lock := r.lock()
+		if lock == "" && r.Turn == domain.NoTurn {
 			plain.ids = append(plain.ids, r.ID)
+			continue
 		}
+		own := group{change: revived(), ids: []key{r.ID}}
+		if lock != "" {
+			own.change.put("unique_lock", lock)
+		}
+		if r.Turn != domain.NoTurn {
+			own.where = r.comeBack(own.change, runAt)
+		}
+		groups = append(groups, own)
 	}
 	return append(groups, plain)
 }
@@ -122,11 +128,30 @@ func (s *store) Reschedule(ctx context.Context, req driven.EditRequest) ([]domai
 	}
 	return s.change(ctx, e, func(now int64) {
 		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
-			moved := &change{}
-			moved.wait(req.Due, now)
-			return e.guarded(ctx, rows, []group{{moved, pointerIDs(rows)}}, pending)
+			return e.guarded(ctx, rows, moves(rows, req.Due, now), pending)
 		}
 	})
+}
+
+// moves writes those with turns apart from the others.
+func moves(rows []*row, due domain.Due, now int64) []group {
+	_, runAt, _ := waiting(due, now)
+	groups := make([]group, 2)
+	for i := range groups {
+		c := &change{}
+		c.wait(due, now)
+		c.put("due_at", runAt)
+		groups[i].change = c
+	}
+	groups[1].change.put("place", runAt)
+	for _, r := range rows {
+		g := &groups[0]
+		if r.Turn != domain.NoTurn {
+			g = &groups[1]
+		}
+		g.ids = append(g.ids, r.ID)
+	}
+	return groups
 }
 
 // Cancel keeps each document as long as it asks for itself, else as the request says.
@@ -160,6 +185,7 @@ func cancels(rows []*row, def time.Duration, now int64) (groups []group) {
 			c := &change{}
 			c.put("state", domain.Cancelled)
 			c.end(now, until)
+			c.leave()
 			groups = append(groups, group{change: c})
 		}
 		groups[i].ids = append(groups[i].ids, r.ID)

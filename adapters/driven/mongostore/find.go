@@ -30,12 +30,23 @@ func (s *store) Job(ctx context.Context, id domain.JobID, tenant string) (job do
 			return notFound(op, id)
 		}
 		job = r.job()
+		job.Keys = r.turnKeys()
 		return err
 	})
 	if err != nil {
 		return domain.Job{}, err
 	}
 	return job, nil
+}
+
+// turnKeys are the keys of its turns as they were asked for.
+func (r *row) turnKeys() (keys []string) {
+	for _, stored := range r.Keys {
+		if k, ok := domain.ParseBoundKey(stored); ok {
+			keys = append(keys, k.Key)
+		}
+	}
+	return keys
 }
 
 // Jobs reads one page.
@@ -117,6 +128,8 @@ func chosen(f domain.Filter) bson.D {
 	add(f.Tenant != "", "tenant", f.Tenant)
 	add(f.Tag != "", "tags", f.Tag)
 	add(!f.Batch.IsZero(), "batch_id", key(f.Batch))
+	add(f.Waits != "" && len(f.States) == 0, "state", domain.Blocked) // as the index `blocked` has it
+	add(f.Waits != "", "blocked_on", f.Waits)
 	add(f.Error != "", "error", bson.Regex{Pattern: regexp.QuoteMeta(f.Error)})
 	made := bson.D{}
 	if !f.Since.IsZero() {

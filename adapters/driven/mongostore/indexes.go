@@ -27,7 +27,7 @@ func (s *store) run(ctx context.Context, command bson.D) error {
 		return s.build(ctx, command)
 	}
 	err := s.db.RunCommand(ctx, command).Err()
-	if has(err, namespaceExists, namespaceNotFound) {
+	if has(err, namespaceExists, namespaceNotFound, indexNotFound) {
 		return nil
 	}
 	return err

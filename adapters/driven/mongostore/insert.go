@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -27,7 +28,7 @@ func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	err = s.do(ctx, "insert", func(ctx context.Context, now int64) error {
+	err = s.inserting(ctx, jobs, func(ctx context.Context, now int64) error {
 		run := s.insertLoose
 		if s.set && len(jobs) > 1 {
 			run = s.insertInTx
@@ -40,6 +41,15 @@ func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 		return nil, err
 	}
 	return res, nil
+}
+
+// inserting is do for new jobs. Those that take turns need the indexes of a later step.
+func (s *store) inserting(ctx context.Context, jobs []domain.NewJob, work func(ctx context.Context, now int64) error) error {
+	run := s.do
+	if slices.ContainsFunc(jobs, func(n domain.NewJob) bool { return n.Turn != domain.NoTurn }) {
+		run = s.bounded
+	}
+	return run(ctx, "insert", work)
 }
 
 // insertLoose writes without a transaction.

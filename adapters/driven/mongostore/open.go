@@ -37,6 +37,7 @@ type store struct {
 	client              *mongo.Client
 	db                  *mongo.Database
 	jobs, runners, book *mongo.Collection
+	bounds, slots       *mongo.Collection
 	prefix              string
 	clock               func() time.Time
 	set                 bool         // of a replica set: it has transactions
@@ -102,6 +103,7 @@ func FromClient(ctx context.Context, client *mongo.Client, cfg Config) (driven.B
 	s.db = client.Database(cfg.Database, options.Database().SetReadPreference(readpref.Primary()).
 		SetReadConcern(readconcern.Local()).SetWriteConcern(writeconcern.Majority()))
 	s.jobs, s.runners, s.book = s.db.Collection(s.prefix+"jobs"), s.db.Collection(s.prefix+"runners"), s.db.Collection(s.prefix+"migrations")
+	s.bounds, s.slots = s.db.Collection(s.prefix+"bounds"), s.db.Collection(s.prefix+"slots")
 	greeting, err := s.hello(ctx)
 	if err != nil {
 		return driven.Backend{}, fault(ctx, "open MongoDB", err)
@@ -214,6 +216,7 @@ func (s *store) begin(ctx context.Context) error {
 const (
 	jobsStep    = 1
 	runnersStep = 2
+	boundsStep  = 3
 )
 
 // there asks once whether a step is installed: the server would make a missing

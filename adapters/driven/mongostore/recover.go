@@ -21,10 +21,13 @@ var stallFields = bson.D{
 	{Key: "claimed_at", Value: 1},
 	{Key: "history", Value: 1},
 	{Key: "keep_dead", Value: 1},
+	{Key: "turn", Value: 1},
+	{Key: "on_dead", Value: 1},
 }
 
 // Recover looks, decides each by the domain, and writes each under its token and
-// under a lease that is still over: a runner may have renewed one meanwhile.
+// under a lease that is still over: a runner may have renewed one meanwhile. Slots
+// are left to Reap, for the handler may still run.
 func (s *store) Recover(ctx context.Context, req driven.RecoverRequest) (answer driven.Recovered, err error) {
 	err = s.do(ctx, "recover", func(ctx context.Context, now int64) error {
 		found, err := s.lapsedClaims(ctx, &req, now)
@@ -39,7 +42,7 @@ func (s *store) Recover(ctx context.Context, req driven.RecoverRequest) (answer 
 			verdict, update := putBack(r, &req, now, mark)
 			writes[i], verdicts[r.ID] = mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(update), verdict
 		}
-		t, err := s.bulk(ctx, writes)
+		t, err := s.bulk(ctx, s.jobs, writes)
 		if err != nil {
 			return err
 		}
@@ -91,7 +94,9 @@ func putBack(r *row, req *driven.RecoverRequest, now int64, mark key) (driven.Re
 	ch.drop("token", "stuck")
 	if to == domain.Dead {
 		ch.end(now, expiry(now, r.keep(to, domain.Retention{Dead: req.KeepDead})))
+		r.die(&ch)
 	} else {
+		r.follow(&ch, now+ms(after))
 		ch.put("run_at", now+ms(after))
 		ch.put("wake_at", now+ms(after))
 	}

@@ -20,7 +20,7 @@ type pulse struct {
 // Renew writes one update for each claim that the tickets come from.
 func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (answer driven.Renewed, err error) {
 	err = s.do(ctx, "renew", func(ctx context.Context, now int64) error {
-		t, err := s.bulk(ctx, renewals(&req, now+ms(req.Lease)))
+		t, err := s.bulk(ctx, s.jobs, renewals(&req, now+ms(req.Lease)))
 		switch {
 		case err != nil || t.matched == int64(len(req.Tickets)):
 			return err

@@ -30,6 +30,13 @@ type row struct {
 	Stuck         int          `bson:"stuck,omitempty"`
 	Timeout       int64        `bson:"timeout,omitempty"`
 	ForgetArgs    int          `bson:"forget_args,omitempty"` // 1: at done, 2: they were
+	LimitKey      string       `bson:"limit_key,omitempty"`
+	Turn          domain.Turn  `bson:"turn,omitempty"`
+	OnDead        int          `bson:"on_dead,omitempty"`
+	BlockedOn     string       `bson:"blocked_on,omitempty"` // there exactly while blocked
+	Keys          []string     `bson:"keys,omitempty"`       // stored keys of its turns, in byte order
+	Place         *int64       `bson:"place,omitempty"`      // orders the turns at each of its keys, with the id; absent: it has no turn
+	Blocks        int          `bson:"blocks,omitempty"`     // 1: it is dead and keeps its place
 	UniqueKey     string       `bson:"unique_key,omitempty"`
 	UniqueLock    string       `bson:"unique_lock,omitempty"` // the key scoped by its tenant, until terminal
 	Tenant        string       `bson:"tenant,omitempty"`
@@ -58,9 +65,14 @@ func newRow(n *domain.NewJob, now int64) row {
 		ID: key(n.ID), Queue: n.Queue, Kind: n.Kind, Priority: n.Priority, CreatedAt: now, Args: string(n.Args),
 		MaxAttempts: n.MaxAttempts, Timeout: ms(n.Timeout), Tenant: n.Tenant, Tags: n.Tags, Meta: string(n.Meta),
 		KeepDone: keepMS(n.Keep.Done), KeepDead: keepMS(n.Keep.Dead), KeepCancelled: keepMS(n.Keep.Cancelled),
+		LimitKey: n.LimitKey, Turn: n.Turn, OnDead: int(n.OnDead), Keys: n.TurnKeys(),
 	}
 	r.State, r.RunAt, r.WakeAt = waiting(n.Due, now)
 	r.DueAt = r.RunAt
+	if r.Turn != domain.NoTurn {
+		place := r.RunAt
+		r.Place = &place
+	}
 	if n.ForgetArgs {
 		r.ForgetArgs = 1
 	}
@@ -83,7 +95,9 @@ func waiting(due domain.Due, now int64) (state domain.State, runAt, wakeAt int64
 }
 
 // size is about how many bytes the document takes.
-func (r *row) size() int { return 400 + len(r.Args) + len(r.Meta) + 200*len(r.Tags) }
+func (r *row) size() int {
+	return 400 + len(r.Args) + len(r.Meta) + 200*len(r.Tags) + domain.MaxBound*len(r.Keys)
+}
 
 // job is the document as the domain knows it.
 func (r *row) job() domain.Job {
@@ -95,7 +109,8 @@ func (r *row) job() domain.Job {
 		Keep:       domain.Retention{Done: keepSpan(r.KeepDone), Dead: keepSpan(r.KeepDead), Cancelled: keepSpan(r.KeepCancelled)},
 		ForgetArgs: r.ForgetArgs > 0, Forgotten: r.ForgetArgs == forgotten, Runner: r.Runner, Stuck: r.Stuck > 0,
 		CreatedAt: at(r.CreatedAt), ClaimedAt: moment(r.ClaimedAt), FinishedAt: moment(r.FinishedAt),
-		Ran: time.Duration(r.Ran) * time.Microsecond,
+		Ran:      time.Duration(r.Ran) * time.Microsecond,
+		LimitKey: r.LimitKey, Turn: r.Turn, OnDead: domain.OnDead(r.OnDead), BlockedOn: r.BlockedOn,
 	}
 	if r.State == domain.Running {
 		j.LeaseUntil = moment(r.WakeAt)

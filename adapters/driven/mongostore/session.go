@@ -47,7 +47,7 @@ func (b bound) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.I
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	err = b.s.do(ctx, "insert", func(ctx context.Context, now int64) error {
+	err = b.s.inserting(ctx, jobs, func(ctx context.Context, now int64) error {
 		rows := newBatch(jobs, now)
 		res = rows.res
 		refused, err := b.s.attempt(mongo.NewSessionContext(ctx, b.session), rows, true)

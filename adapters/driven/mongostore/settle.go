@@ -2,6 +2,7 @@ package mongostore
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -12,33 +13,41 @@ import (
 )
 
 // Settle writes each outcome by one guarded update, which is the decision: the
-// document leaves its token and, when it ends, its unique key in that very
-// write. Nothing follows from it that a crash could leave undone.
+// document leaves its token and, when it ends, its unique key and its place in
+// the turns in that very write. Slots are given back after it: while one is taken
+// nobody else's turn comes, so the next in turn finds the place left. A crash
+// before that leaves slots of a claim that is over, which Reap finds.
 func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
 	err = s.do(ctx, "settle", func(ctx context.Context, now int64) error {
-		var writes []mongo.WriteModel
-		var sent []*driven.Outcome
-		for i := range outcomes {
-			o := &outcomes[i]
-			if o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To) {
-				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
-				continue
-			}
-			sent = append(sent, o)
-			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(held(o.Ticket)).SetUpdate(outcome(o, now)))
-		}
-		t, err := s.bulk(ctx, writes)
-		if err != nil || t.matched == int64(len(writes)) {
+		if answer.Dropped, err = s.settle(ctx, outcomes, now); err != nil {
 			return err
 		}
-		dropped, err := s.unsettled(ctx, sent)
-		if err == nil && len(dropped) > 0 && t.contended != nil {
-			return t.contended // the call is made again; what took is known by its token
-		}
-		answer.Dropped = append(answer.Dropped, dropped...)
-		return err
+		return s.endSlots(ctx, outcomes, now)
 	})
 	return answer, err
+}
+
+func (s *store) settle(ctx context.Context, outcomes []driven.Outcome, now int64) (dropped []domain.JobID, err error) {
+	var writes []mongo.WriteModel
+	var sent []*driven.Outcome
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To) {
+			dropped = append(dropped, o.Ticket.ID)
+			continue
+		}
+		sent = append(sent, o)
+		writes = append(writes, outcome(o, now)...)
+	}
+	t, err := s.bulk(ctx, s.jobs, writes)
+	if err != nil || t.matched == int64(len(sent)) {
+		return dropped, err
+	}
+	unsettled, err := s.unsettled(ctx, sent)
+	if err == nil && len(unsettled) > 0 && t.contended != nil {
+		return nil, t.contended // the call is made again; what took is known by its token
+	}
+	return append(dropped, unsettled...), err
 }
 
 // held chooses the document that the ticket holds.
@@ -46,9 +55,34 @@ func held(t domain.Ticket) bson.D {
 	return bson.D{{Key: "_id", Value: key(t.ID)}, {Key: "token", Value: key(t.Token)}, {Key: "state", Value: domain.Running}}
 }
 
-// outcome is the update that an outcome asks for.
-func outcome(o *driven.Outcome, now int64) bson.D {
-	var ch change
+// outcome is what an outcome writes: one update or, where it hangs on the turns
+// that the job takes, one for each answer, of which one at most finds its document.
+func outcome(o *driven.Outcome, now int64) []mongo.WriteModel {
+	filter, ch := held(o.Ticket), settling(o, now)
+	write := func(where bson.E, alter func(*change)) mongo.WriteModel {
+		own := change{slices.Clone(ch.set), slices.Clone(ch.unset), ch.inc}
+		alter(&own)
+		return mongo.NewUpdateOneModel().SetFilter(append(slices.Clone(filter), where)).SetUpdate(own.update())
+	}
+	if o.Turn {
+		switch runAt := now + ms(o.After); o.To {
+		case domain.Dead:
+			return []mongo.WriteModel{write(keepsPlace, (*change).block), write(leavesPlace, (*change).leave)}
+		case domain.Done, domain.Cancelled:
+			ch.leave()
+		case domain.Scheduled:
+			return []mongo.WriteModel{
+				write(inChain, func(*change) {}),
+				write(inNoChain, func(c *change) { c.put("place", runAt) }),
+			}
+		default: // due as it was
+		}
+	}
+	return []mongo.WriteModel{mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(ch.update())}
+}
+
+// settling is the change of all that hangs on no turn.
+func settling(o *driven.Outcome, now int64) (ch change) {
 	ch.put("state", o.To)
 	ch.put("settled", key(o.Ticket.Token))
 	ch.put("ran", o.Ran.Microseconds())
@@ -80,7 +114,7 @@ func outcome(o *driven.Outcome, now int64) bson.D {
 	default:
 		ch.put("wake_at", int64(0))
 	}
-	return ch.update()
+	return ch
 }
 
 // end makes a document terminal: its unique key frees here.
