@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -38,18 +39,27 @@ func newBook(limit int) *book {
 	return &book{limit: limit, entries: map[domain.JobID]*entry{}, lines: map[string][]*entry{}, running: map[string]int{}}
 }
 
-// list enters jobs whose insert is committed; each must have its Due.At.
-func (b *book) list(jobs []domain.NewJob) {
+// expect enters jobs that are about to be inserted; each must have its Due.At.
+func (b *book) expect(jobs []domain.NewJob) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range jobs {
 		n := &jobs[i]
-		e := &entry{place: domain.Place{Due: n.Due.At.UnixMilli(), ID: n.ID}, since: b.asked}
+		e := &entry{place: domain.Place{Due: n.Due.At.UnixMilli(), ID: n.ID}, since: math.MaxInt}
 		b.entries[n.ID] = e
 		b.left++
 		for _, key := range n.TurnKeys() {
 			b.lines[key] = append(b.lines[key], e)
 		}
+	}
+}
+
+// list notes that the jobs are there for all: from now on nobody may overlook them.
+func (b *book) list(jobs []domain.NewJob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range jobs {
+		b.entries[jobs[i].ID].since = b.asked
 	}
 }
 
@@ -208,6 +218,7 @@ func (a *actor) insertSome() error {
 		jobs[i] = a.random()
 	}
 	a.quota -= len(jobs)
+	a.expect(jobs)
 	if err := a.enterNew(jobs); err != nil {
 		return err
 	}

@@ -418,6 +418,7 @@ func turnRace(c *rig) {
 		}
 		jobs = append(jobs, c.job(turn, priority(i%5), at(now.Add(-time.Duration(i%7)*time.Second))))
 	}
+	book.expect(jobs)
 	c.add(jobs...)
 	book.list(jobs)
 	var ended atomic.Int64

@@ -464,6 +464,7 @@ func TestBook(t *testing.T) {
 		first, second, third := job(2, 0, turn, "a"), job(1, time.Second, turn, "a", "b"), job(3, time.Second, turn, "b")
 		b := newBook(2)
 		early := b.ask()
+		b.expect([]domain.NewJob{third, second, first})
 		b.list([]domain.NewJob{third, second, first})
 		for _, s := range []domain.NewJob{second, third} {
 			if b.enter(running(s), b.ask()) == nil {
