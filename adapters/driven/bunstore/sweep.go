@@ -75,14 +75,15 @@ const (
 	slotIdle   = 2 // free for so long that its row may go
 )
 
-// ReapText judges one page of slots, at most $4 behind number $3 of the key $2.
+// ReapText judges one page of slots, at most $4 behind number $3 of the key $2. The
+// job is asked for as a value: for an EXISTS PostgreSQL would hash all jobs first.
 func ReapText(d *Dialect) string {
 	now := d.Words.Now
 	return d.Forms.Select(Select{
 		Columns: "j.bound, j.slot, j.job, j.token, CASE" +
 			" WHEN j.token IS NULL THEN CASE WHEN j.ends_at = 0 AND j.changed_at < " + now + " - " + idleSlot + " THEN 2 ELSE 0 END" +
 			" WHEN j.ends_at > " + now + " THEN 0" +
-			" WHEN EXISTS (SELECT 1 FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND b.token = j.token) THEN 0" +
+			" WHEN (SELECT 1 FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND b.token = j.token) IS NOT NULL THEN 0" +
 			" ELSE 1 END",
 		From: d.Table("slots"), Where: pageWhere, Order: "j.bound, j.slot", Limit: "$4",
 	})

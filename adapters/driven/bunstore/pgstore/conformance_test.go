@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"go.uber.org/goleak"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/pgstore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
+	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/faults"
@@ -160,7 +162,15 @@ func begin(t testing.TB, db *sql.DB) conformance.HostTx {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tx.Rollback() })
-	return conformance.HostTx{Tx: pgstore.Tx(tx), Commit: tx.Commit, Rollback: tx.Rollback}
+	commit := func() error {
+		err := tx.Commit()
+		var server *pgconn.PgError
+		if errors.As(err, &server) && server.Code == "40001" { // the host's own isolation
+			return &domain.Fault{Code: domain.Contended, Op: "commit", Err: err}
+		}
+		return err
+	}
+	return conformance.HostTx{Tx: pgstore.Tx(tx), Commit: commit, Rollback: tx.Rollback}
 }
 
 func up(t testing.TB, b driven.Backend) {

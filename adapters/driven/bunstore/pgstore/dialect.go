@@ -40,7 +40,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 		Forms: bunstore.Forms{
 			Select: func(q bunstore.Select) string { return bunstore.SelectLimit(q, locks) },
 			Update: bunstore.UpdateFrom,
-			Delete: bunstore.DeleteIn,
+			Delete: deleteUsing,
 		},
 		Moves: bunstore.Moves{
 			Files:  migrations.Postgres(),
@@ -55,16 +55,21 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 		Singles: true,
 	}
 	d.Hot = bunstore.Hot{
-		Insert: newInserter(&d).Insert,
-		Take:   newClaimer(&d).Take,
-		Settle: newSettler(&d).Settle,
+		Insert:  newInserter(&d).Insert,
+		Take:    newClaimer(&d).Take,
+		Settle:  newSettler(&d).Settle,
+		Waiters: newWaiters(&d).Find,
 	}
 	return d
 }
 
-// rows reads a JSON array of arrays (elements), for statements that may be kept.
+// rows reads a JSON array of arrays (elements), for statements that may be kept. Each
+// element is an array: that is asked for the planner, who takes its answer for seldom
+// yes and so joins the source to a table row by row and in its order, by an index.
+// In that order rows are locked, so that two who lock the same wait for each other
+// and do not deadlock.
 func rows(param string, cols []bunstore.Col) string {
-	return "(" + elements(param, cols) + " WHERE " + forValues + ")"
+	return "(" + elements(param, cols) + " WHERE jsonb_typeof(t.v) = 'array' AND " + forValues + ")"
 }
 
 // elements reads a JSON array of arrays. As jsonb it is parsed once; as json each
@@ -84,6 +89,15 @@ func elements(param string, cols []bunstore.Col) string {
 		out[i] = expr + " AS " + c.Name
 	}
 	return "SELECT " + strings.Join(out, ", ") + " FROM jsonb_array_elements(" + param + "::jsonb) AS t(v)"
+}
+
+// deleteUsing is a join, unlike IN, which sorts the source as it likes.
+func deleteUsing(q bunstore.Delete) string {
+	text := "DELETE FROM " + q.Table + " AS j USING " + q.From + " AS o WHERE " + q.Match()
+	if q.Where != "" {
+		text += " AND " + q.Where
+	}
+	return text
 }
 
 // hasTable asks the catalog, whatever the search_path is.

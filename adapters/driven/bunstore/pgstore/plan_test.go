@@ -202,9 +202,12 @@ type node struct {
 	Plans     []node  `json:"Plans"`
 }
 
-// examined sums the rows of the table that the plan looked at, and notes how.
+// large are the tables that no call walks over.
+var large = map[string]bool{"rowlock_jobs": true, "rowlock_slots": true, "rowlock_job_keys": true}
+
+// examined sums the rows of these that the plan looked at, and notes how.
 func (n *node) examined(how map[string]float64) {
-	if n.Table == "rowlock_jobs" && n.Type != "ModifyTable" && n.Type != "Insert" {
+	if large[n.Table] && n.Type != "ModifyTable" && n.Type != "Insert" {
 		how[strings.TrimSpace(n.Type+" "+n.Index)] += (n.Rows + n.Filtered + n.Rechecked) * n.Loops
 	}
 	if n.Index != "" && n.Table == "" { // a bitmap's own index
