@@ -55,6 +55,11 @@ type Words struct {
 	// are changing are passed over, and nobody is waited for. "" where a read never
 	// waits.
 	Past string
+	// Seek is the hint behind a table that is to be sought by its primary key, however
+	// small it is held to be. "" where none is needed.
+	Seek string
+	// Exists says that a query has a row. nil: EXISTS, where that is asked row by row.
+	Exists func(query string) string
 	// HasTable is a query that has a row when the table $1 (the bare name, e.g.
 	// rowlock_jobs) is there.
 	HasTable string
@@ -65,6 +70,13 @@ func (w *Words) empty() string {
 		return "''"
 	}
 	return w.Empty
+}
+
+func (w *Words) exists(query string) string {
+	if w.Exists != nil {
+		return w.Exists(query)
+	}
+	return "EXISTS (" + query + ")"
 }
 
 // Col is one column of a row source. JSON has ids as hex text.

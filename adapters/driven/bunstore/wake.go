@@ -47,7 +47,7 @@ func newWakeTexts(d *Dialect) wakeTexts {
 // would be parked again at once, and so on for ever.
 func TurnsText(d *Dialect) string {
 	heads := "(SELECT r.bound, " + headText(d, "r.bound") + " AS id FROM " + d.Words.Rows("$2", keyCols) + " AS r" +
-		" WHERE NOT EXISTS (SELECT 1 FROM " + d.Table("slots") + " AS s WHERE s.bound = r.bound AND " + TakenWhere(d, "s") + "))"
+		" WHERE NOT " + d.Words.exists("SELECT 1 FROM "+d.Table("slots")+" AS s"+d.Words.Seek+" WHERE s.bound = r.bound AND "+TakenWhere(d, "s")) + ")"
 	return d.Forms.Select(Select{
 		Columns: "j.id, o.bound, j.queue", From: d.Table("jobs"), Join: heads, Where: "j.id = o.id AND " + waitsWhere,
 	})
@@ -56,10 +56,10 @@ func TurnsText(d *Dialect) string {
 // WaitedText says which of the keys $2 are waited for, and how many of their slots
 // are taken.
 func WaitedText(d *Dialect) string {
-	return "SELECT o.bound, (SELECT count(*) FROM " + d.Table("slots") + " AS s WHERE s.bound = o.bound AND " + TakenWhere(d, "s") + ")" +
-		" FROM " + d.Words.Rows("$2", keyCols) + " AS o WHERE EXISTS (" + d.Forms.Select(Select{
+	return "SELECT o.bound, (SELECT count(*) FROM " + d.Table("slots") + " AS s" + d.Words.Seek + " WHERE s.bound = o.bound AND " + TakenWhere(d, "s") + ")" +
+		" FROM " + d.Words.Rows("$2", keyCols) + " AS o WHERE " + d.Words.exists(d.Forms.Select(Select{
 		Columns: "1", From: d.Table("jobs"), Where: "j.state = 2 AND j.blocked_on = o.bound", Index: "blocked",
-	}) + ")"
+	}))
 }
 
 // WaitersText finds the first $3 blocked jobs of the key $2.

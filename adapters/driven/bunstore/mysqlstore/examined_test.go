@@ -36,8 +36,9 @@ func TestExamined(t *testing.T) {
 
 type examiner struct {
 	*testing.T
-	s  *bunstore.Store
-	db *sql.DB
+	s      *bunstore.Store
+	db     *sql.DB
+	reaped domain.Slot // the last one that a sweep of slots saw
 }
 
 func (x *examiner) exec(text string) {

@@ -1,1 +1,1 @@
-SELECT j.id FROM `app`.`rowlock_jobs` AS j FORCE INDEX (wake) WHERE j.state = 4 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= CAST(coalesce(?, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS SIGNED) ORDER BY j.wake_at LIMIT ? FOR UPDATE SKIP LOCKED
+SELECT j.id, j.turn FROM `app`.`rowlock_jobs` AS j FORCE INDEX (wake) WHERE j.state = 4 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= CAST(coalesce(?, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS SIGNED) ORDER BY j.wake_at LIMIT ? FOR UPDATE SKIP LOCKED

@@ -1,0 +1,1 @@
+SELECT j.bound, j.slot FROM `app`.`rowlock_slots` AS j FORCE INDEX (ends) WHERE j.ends_at > 0 AND j.ends_at <= CAST(coalesce(?, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS SIGNED) AND j.token IS NULL ORDER BY j.ends_at LIMIT ?
