@@ -20,7 +20,7 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 	return s.do(ctx, "declare bounds", func(now time.Time) error {
 		fresh := map[declared]domain.Declaration{}
 		for _, d := range all {
-			fresh[declared{d.Kind, d.Sort}] = d
+			fresh[declared{d.Kind, d.Sort}] = shared(d, all)
 		}
 		for at, old := range s.declared {
 			d, still := fresh[at]
@@ -78,8 +78,13 @@ func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 				continue
 			}
 			for key, line := range s.blocked {
-				if d.Covers(key) {
-					free = slices.AppendSeq(free, line.of(d.Kind))
+				if !d.Covers(key) {
+					continue
+				}
+				for r := range line.up() {
+					if r.Kind == d.Kind {
+						free = append(free, r)
+					}
 				}
 			}
 		}

@@ -164,7 +164,7 @@ func (s *store) problems() (found []string) {
 		}
 		found = append(found, ordered(x)...)
 	}
-	return append(found, ordered(s.ids)...)
+	return append(append(found, ordered(s.ids)...), s.boundProblems()...)
 }
 
 // ordered says what is out of order in an index.

@@ -87,6 +87,7 @@ func newActor(b *bench) *actor { return &actor{bench: b} }
 func (a *actor) run(steps int) {
 	acts := []func() error{
 		a.insert, a.insert, a.inTx, a.take, a.take, a.finish, a.renew, a.sweep, a.edit, a.look,
+		a.bind, a.bind, a.move, a.redeclare,
 	}
 	for range steps {
 		if err := acts[rand.IntN(len(acts))](); err != nil {
@@ -105,6 +106,13 @@ func (a *actor) random() (jobs []domain.NewJob) {
 		job.Kind, job.Queue = []string{"k", "k2"}[rand.IntN(2)], []string{"q", "q2"}[rand.IntN(2)]
 		job.Priority, job.Tenant = rand.IntN(3), []string{"", "t"}[rand.IntN(2)]
 		job.Due.After = time.Duration(rand.IntN(2)*rand.IntN(5_000)) * time.Millisecond
+		job.LimitKey, job.Turn = []string{"", "a"}[rand.IntN(2)], domain.Turn(rand.IntN(3))
+		if job.Turn != domain.NoTurn {
+			job.Keys = []string{"a", "b", "c"}[rand.IntN(3):]
+		}
+		if job.Turn == domain.TurnChain {
+			job.OnDead = domain.OnDead(rand.IntN(2))
+		}
 		if rand.IntN(2) == 0 {
 			job.Unique = &domain.Unique{Key: string(rune('a' + rand.IntN(20))), OnConflict: domain.OnConflict(rand.IntN(2))}
 		}
@@ -153,6 +161,7 @@ func (a *actor) finish() error {
 		c := a.claims[rand.IntN(len(a.claims))]
 		outcomes = append(outcomes, driven.Outcome{
 			Ticket: c.Ticket(), To: domain.State(rand.IntN(8)), After: time.Duration(rand.IntN(3_000)) * time.Millisecond,
+			Slots:  []domain.SlotEnd{{Slot: a.slot(), After: time.Duration(rand.IntN(2_000)) * time.Millisecond}},
 			Counts: rand.IntN(2) == 0, Keep: time.Duration(rand.IntN(3)-1) * time.Second, ForgetArgs: rand.IntN(4) == 0,
 		})
 	}

@@ -1,15 +1,17 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
-	"iter"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
+
+// idle is how long a slot must have been free before its row goes.
+const idle = time.Minute
 
 // slot is one permit.
 type slot struct {
@@ -21,14 +23,25 @@ type slot struct {
 
 func (x *slot) taken(now time.Time) bool { return !x.token.IsZero() || x.ends.After(now) }
 
+// taken lists the numbers of a key's slots that are taken.
+func (s *store) taken(key string, now time.Time) (numbers []int) {
+	for i, x := range s.slots[key] {
+		if x.taken(now) {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
 // free ends the hold of a slot, which is kept for a while.
 func (s *store) free(at domain.Slot, x *slot, keep time.Duration, now time.Time) {
-	x.job, x.token = domain.JobID{}, domain.Token{}
+	x.job, x.token, x.changed = domain.JobID{}, domain.Token{}, now
 	s.keep(at, x, keep, now)
 }
 
+// keep says how long a slot stays taken, whoever holds it.
 func (s *store) keep(at domain.Slot, x *slot, span time.Duration, now time.Time) {
-	x.changed, x.ends = now, time.Time{}
+	x.ends = time.Time{}
 	delete(s.kept, at)
 	if span > 0 {
 		x.ends = cut(now.Add(span))
@@ -71,104 +84,96 @@ func (s *store) Hold(ctx context.Context, all []driven.Holding) error {
 	})
 }
 
-func (s *store) Admit(ctx context.Context, req driven.AdmitRequest) (answer driven.Admission, err error) {
-	err = s.do(ctx, "admit", func(now time.Time) error {
-		bounds, wants, all := s.applicants(req.Wants, now)
-		bounds.Plan(all, rand.IntN(domain.MaxSlots))
-		won, heads := map[domain.Slot]domain.JobID{}, map[string]domain.JobID{}
-		for i := range all {
-			for _, at := range all[i].Slots {
-				if x := s.slots[at.Key][at.Index]; x == nil || !x.taken(now) {
-					won[at] = all[i].ID
-				}
-				if line := s.turns[at.Key]; line != nil {
-					heads[at.Key] = line.first().ID
-				}
+func (s *store) Expire(ctx context.Context, limit int) (answer driven.Expired, err error) {
+	err = s.do(ctx, "expire slots", func(now time.Time) error {
+		answer.Next = driven.NoNext
+		for at, x := range s.kept {
+			switch {
+			case !x.token.IsZero():
+			case x.ends.After(now):
+				answer.Next = min(answer.Next, x.ends.Sub(now))
+			case len(answer.Keys) >= limit:
+				answer.More = true
+			default:
+				s.free(at, x, 0, now)
+				answer.Keys = append(answer.Keys, at.Key)
 			}
 		}
-		domain.JudgeApplicants(all, won, heads)
-		for i := range all {
-			s.admit(&all[i], wants[i].Ticket, bounds, &answer, now)
-		}
-		slices.Sort(answer.Wake)
-		answer.Wake = slices.Compact(answer.Wake)
+		slices.Sort(answer.Keys)
+		answer.Keys = slices.Compact(answer.Keys)
 		return nil
 	})
 	return answer, err
 }
 
-// applicants lists the claims that are still held, with their bounds.
-func (s *store) applicants(wants []driven.Want, now time.Time) (domain.Bounds, []driven.Want, []domain.Applicant) {
-	bounds := domain.Bounds{}
-	var held []driven.Want
-	var all []domain.Applicant
-	for _, w := range wants {
-		r := s.find(w.Ticket.ID, "")
-		if r == nil || !r.holds(w.Ticket) {
-			continue
-		}
-		a := domain.Applicant{ID: r.ID, Due: r.place().Due}
-		if w.Turn {
-			a.Keys = slices.Clone(r.keys)
-			for _, key := range r.keys {
-				s.know(bounds, key, domain.Declaration{N: 1}, now)
+func (s *store) Reap(ctx context.Context, req driven.ReapRequest) (answer driven.Reaped, err error) {
+	err = s.do(ctx, "reap slots", func(now time.Time) error {
+		all := s.slotsAfter(req.After)
+		answer.More = len(all) > req.Limit
+		for _, at := range all[:min(len(all), req.Limit)] {
+			x := s.slots[at.Key][at.Index]
+			answer.Last = at
+			switch r := s.rows[x.job]; {
+			case x.token.IsZero():
+				s.forget(at, x, now)
+			case x.ends.After(now) || r != nil && r.holds(domain.Ticket{ID: x.job, Token: x.token}):
+			default:
+				s.free(at, x, req.Linger, now)
+				answer.Orphans++
 			}
 		}
-		for sort, under := range map[domain.BoundSort]bool{domain.BoundLimit: w.Limit, domain.BoundRate: w.Rate} {
-			if d := s.declared[declared{w.Kind, sort}]; under && d.N > 0 {
-				key := d.Key(w.Own(sort))
-				a.Keys = append(a.Keys, key)
-				s.know(bounds, key, d, now)
-			}
-		}
-		held, all = append(held, w), append(all, a)
-	}
-	return bounds, held, all
+		return nil
+	})
+	return answer, err
 }
 
-func (s *store) know(bounds domain.Bounds, key string, d domain.Declaration, now time.Time) {
-	if bounds[key] != nil {
-		return
-	}
-	b := &domain.Bound{N: d.N, Window: d.Window}
-	for i, x := range s.slots[key] {
-		if x.taken(now) {
-			b.Taken = append(b.Taken, i)
+// forget drops the row of a slot that nobody wanted for a while.
+func (s *store) forget(at domain.Slot, x *slot, now time.Time) {
+	if x.ends.IsZero() && now.Sub(x.changed) > idle {
+		if delete(s.slots[at.Key], at.Index); len(s.slots[at.Key]) == 0 {
+			delete(s.slots, at.Key)
 		}
 	}
-	bounds[key] = b
 }
 
-func (s *store) admit(a *domain.Applicant, t domain.Ticket, bounds domain.Bounds, answer *driven.Admission, now time.Time) {
-	if a.Lacks != "" {
-		r := s.rows[a.ID]
-		s.change(r, func() {
-			r.unclaim()
-			r.State, r.BlockedOn = domain.Blocked, a.Lacks
-		})
-		answer.Parked = append(answer.Parked, driven.Parking{ID: a.ID, Key: a.Lacks})
-		answer.Wake = append(answer.Wake, a.Keys...)
-		return
-	}
-	got := driven.Admitted{ID: a.ID}
-	for _, at := range a.Slots {
-		if s.slots[at.Key] == nil {
-			s.slots[at.Key] = map[int]*slot{}
-		}
-		s.slots[at.Key][at.Index] = &slot{job: t.ID, token: t.Token, changed: now}
-		delete(s.kept, at)
-		got.Slots = append(got.Slots, domain.HeldSlot{Slot: at, Window: bounds[at.Key].Window})
-	}
-	answer.Admitted = append(answer.Admitted, got)
-}
-
-// of walks the rows of one kind.
-func (x *index) of(kind string) iter.Seq[*row] {
-	return func(yield func(*row) bool) {
-		for r := range x.up() {
-			if r.Kind == kind && !yield(r) {
-				return
+// slotsAfter lists every slot behind one, by key and number.
+func (s *store) slotsAfter(after domain.Slot) []domain.Slot {
+	var all []domain.Slot
+	for key, numbers := range s.slots {
+		for i := range numbers {
+			if at := (domain.Slot{Key: key, Index: i}); compareSlots(at, after) > 0 {
+				all = append(all, at)
 			}
 		}
 	}
+	slices.SortFunc(all, compareSlots)
+	return all
+}
+
+func compareSlots(a, b domain.Slot) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Index, b.Index))
+}
+
+func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []domain.Holder, err error) {
+	err = s.do(ctx, "list held slots", func(now time.Time) error {
+		for _, at := range s.slotsAfter(after) {
+			x := s.slots[at.Key][at.Index]
+			if len(all) >= limit {
+				return nil
+			}
+			if !x.taken(now) {
+				continue
+			}
+			h := domain.Holder{Slot: at, Job: x.job, Since: x.changed}
+			if r := s.rows[x.job]; r != nil && r.holds(domain.Ticket{ID: x.job, Token: x.token}) {
+				h.Runner = r.Runner
+			}
+			if x.ends.After(now) {
+				h.Left = x.ends.Sub(now)
+			}
+			all = append(all, h)
+		}
+		return nil
+	})
+	return all, err
 }
