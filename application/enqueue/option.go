@@ -53,6 +53,36 @@ func Unique(key string) Option { return func(r *request) { r.key = &key } }
 // OnConflict says what happens where the unique key is held.
 func OnConflict(policy domain.OnConflict) Option { return func(r *request) { r.conflict = &policy } }
 
+// Mutex names keys that one job holds at a time: all or none, in turn over the
+// due jobs of a key, by due time and id. A job that backs off steps aside. Keys
+// are the tenant's own.
+func Mutex(keys ...string) Option {
+	return func(r *request) { r.turn("Mutex", domain.TurnMutex, keys) }
+}
+
+// Chain names keys at which jobs run strictly one after the other, by due time
+// and id: the next one starts when the one before is settled for good, its
+// retries included. OnDead says what a dead one does.
+func Chain(keys ...string) Option {
+	return func(r *request) { r.turn("Chain", domain.TurnChain, keys) }
+}
+
+// OnDead says what happens to the job's chains where it dies: domain.Continue
+// lets the next one start, domain.Block holds the chain until the job is retried
+// or deleted, or an operator releases it.
+func OnDead(what domain.OnDead) Option { return func(r *request) { r.onDead = &what } }
+
+// LimitKey is the bucket that the job counts in, of its kind's limit and rate. It
+// stands before the kind's own function.
+func LimitKey(key string) Option {
+	return func(r *request) {
+		if key == "" {
+			r.refuse("LimitKey", "it is empty")
+		}
+		r.job.LimitKey = key
+	}
+}
+
 // Tenant stamps the job. A tenant in the context is stamped anyway, and naming
 // another one is refused; Tenant("") asks for none.
 func Tenant(name string) Option { return func(r *request) { r.job.Tenant, r.tenanted = name, true } }

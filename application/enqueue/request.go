@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/application/work"
@@ -21,6 +22,8 @@ type request struct {
 	at       *time.Time
 	key      *string
 	conflict *domain.OnConflict
+	turned   domain.Turn // asked for in the list at hand
+	onDead   *domain.OnDead
 	tenanted bool  // a tenant, or none, was named
 	err      error // the first option that is wrong
 }
@@ -33,9 +36,13 @@ func (r *request) refuse(option, hint string) {
 
 // apply adds one list of options. A delay of this list beats one of a list before.
 func (r *request) apply(opts []Option) {
-	r.after, r.at = nil, nil
+	turn, onDead := r.job.Turn, r.onDead
+	r.after, r.at, r.turned = nil, nil, domain.NoTurn
 	for _, opt := range opts {
 		opt(r)
+	}
+	if r.job.Turn != turn && r.onDead == onDead { // that was said of other keys
+		r.onDead = nil
 	}
 	switch {
 	case r.after != nil && r.at != nil:
@@ -46,6 +53,20 @@ func (r *request) apply(opts []Option) {
 		r.refuse("At", "the moment is zero")
 	case r.at != nil:
 		r.job.Due = domain.Due{At: *r.at}
+	}
+}
+
+// turn adds keys. The first of a list stand in place of those of a list before.
+func (r *request) turn(option string, how domain.Turn, keys []string) {
+	switch {
+	case len(keys) == 0:
+		r.refuse(option, "give it a key at least")
+	case r.turned == domain.NoTurn:
+		r.turned, r.job.Turn, r.job.Keys = how, how, slices.Clone(keys)
+	case r.turned != how:
+		r.refuse("Mutex, Chain", "give a job keys of one sort: turns of one order keep two jobs from waiting for each other")
+	default:
+		r.job.Keys = append(r.job.Keys, keys...)
 	}
 }
 
@@ -83,6 +104,12 @@ func (r *request) finish() error {
 		}
 	} else if r.conflict != nil {
 		r.refuse("OnConflict", "it needs Unique")
+	}
+	if r.onDead != nil {
+		if r.job.Turn != domain.TurnChain {
+			r.refuse("OnDead", "it needs Chain: only a chain stands still behind its dead")
+		}
+		r.job.OnDead = *r.onDead
 	}
 	return r.err
 }

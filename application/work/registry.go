@@ -35,6 +35,9 @@ type Entry struct {
 	Rule    domain.Rule      // as declared: a zero Base or MaxAttempts is the runner's default
 	Timeout time.Duration    // 0: the runner's default
 	Keep    domain.Retention // zero fields: the runner's default
+	Limit   Limit            // N 0: none
+	Rate    Rate             // N 0: none
+	Lane    string           // "": the workers of its queue
 
 	bare    Next // without middleware
 	builtin bool
