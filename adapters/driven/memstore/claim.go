@@ -14,6 +14,11 @@ import (
 func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driven.Claims, err error) {
 	err = s.do(ctx, "claim", func(now time.Time) error {
 		s.promote(now)
+		claims.Next = s.next(now)
+		if req.Fair {
+			s.claimFair(&req, &claims, now)
+			return nil
+		}
 		fronts := s.fronts(req.Queue, req.Kinds)
 		for len(claims.Jobs) < req.N {
 			i := least(fronts)
@@ -24,7 +29,6 @@ func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driv
 			fronts[i] = s.lines[line{req.Queue, fronts[i].Kind}].first()
 		}
 		claims.More = req.N > 0 && least(fronts) >= 0
-		claims.Next = s.next(now)
 		return nil
 	})
 	return claims, err

@@ -39,12 +39,13 @@ type store struct {
 
 	mu      sync.Mutex
 	closed  bool
-	rows    map[domain.JobID]*row // also those of open host transactions
-	locks   map[string]*row       // who holds a unique key
-	ids     *index                // every committed row by id
-	states  []*index              // every committed row of a state by its stamp
-	lines   map[line]*index       // the ready rows of a queue and kind in claim order
-	waiting map[string]int        // ready and scheduled rows of a queue
+	rows    map[domain.JobID]*row       // also those of open host transactions
+	locks   map[string]*row             // who holds a unique key
+	ids     *index                      // every committed row by id
+	states  []*index                    // every committed row of a state by its stamp
+	lines   map[line]*index             // the ready rows of a queue and kind in claim order
+	shares  map[string]map[share]*index // the ready rows of a queue that serves its tenants in turn
+	waiting map[string]int              // ready and scheduled rows of a queue
 	runners map[string]runner
 
 	declared map[declared]domain.Declaration
@@ -66,6 +67,7 @@ func newStore(clock func() time.Time) *store {
 		locks:   map[string]*row{},
 		ids:     &index{order: byID},
 		lines:   map[line]*index{},
+		shares:  map[string]map[share]*index{},
 		waiting: map[string]int{},
 		runners: map[string]runner{},
 

@@ -16,6 +16,9 @@ func (s *store) place(r *row) {
 	case domain.Ready:
 		s.waiting[r.Queue]++
 		addTo(s.lines, line{r.Queue, r.Kind}, byTurn, r)
+		if shares := s.shares[r.Queue]; shares != nil {
+			addTo(shares, share{r.Tenant, r.Kind}, byTurn, r)
+		}
 	case domain.Scheduled:
 		s.waiting[r.Queue]++
 	}
@@ -46,6 +49,9 @@ func (s *store) lift(r *row) {
 		return
 	case domain.Ready:
 		takeFrom(s.lines, line{r.Queue, r.Kind}, r)
+		if shares := s.shares[r.Queue]; shares != nil {
+			takeFrom(shares, share{r.Tenant, r.Kind}, r)
+		}
 	case domain.Scheduled:
 	default:
 		return
