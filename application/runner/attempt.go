@@ -21,11 +21,12 @@ var (
 type phase = int32
 
 const (
-	waiting  phase = iota // claimed, no worker took it yet
-	running               // its handler runs
-	finished              // its outcome is with the completer
-	lost                  // the runner no longer vouches for the claim
-	outlived              // its timed-out outcome is with the completer, its handler runs on
+	waiting   phase = iota // claimed, no worker took it yet
+	running                // its handler runs
+	finished               // its outcome is with the completer
+	lost                   // the runner no longer vouches for the claim
+	outlived               // its timed-out outcome is with the completer, its handler runs on
+	admitting              // claimed, and not yet known whether its bounds let it start
 )
 
 // attempt is one claim in the hands of the runner.
@@ -37,11 +38,13 @@ type attempt struct {
 	ctx    jobContext
 	result work.Result
 	limit  time.Duration // 0: no timeout
+	grip   *grip         // nil: it has no bounds
 
 	phase   atomic.Int32
 	taken   time.Duration // when it was claimed, as the runner counts time
 	good    atomic.Int64  // when the last good renewal, or the claim, was sent
 	started atomic.Int64
+	began   atomic.Bool // its handler was started
 	refused atomic.Bool // the store said that the claim is gone
 	settled bool        // guarded by held: its row is written, its handler runs on
 }
@@ -72,7 +75,14 @@ type plan struct {
 	rule    domain.Rule
 	timeout time.Duration
 	keep    domain.Retention
+	limited work.Limit
+	rated   work.Rate
+	lane    string
+	bucket  *bucket // of a limit without a key function; nil: none
 }
+
+// bounded says whether the kind has bounds of its own.
+func (p *plan) bounded() bool { return p.limited.N > 0 || p.rated.N > 0 }
 
 func plansOf(r *work.Registry, cfg Config) map[string]*plan {
 	plans := make(map[string]*plan)
@@ -81,7 +91,7 @@ func plansOf(r *work.Registry, cfg Config) map[string]*plan {
 		if !ok {
 			continue
 		}
-		p := &plan{run: e.Run, rule: e.RuleOver(cfg.Retry), timeout: e.Timeout}
+		p := &plan{run: e.Run, rule: e.RuleOver(cfg.Retry), timeout: e.Timeout, limited: e.Limit, rated: e.Rate, lane: e.Lane}
 		if p.timeout == 0 {
 			p.timeout = cfg.Timeout
 		}

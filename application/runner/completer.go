@@ -158,7 +158,7 @@ func (c *completer) putBack(again []settling) {
 func (c *completer) write(batch []settling) (again []settling) {
 	s := c.session
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	answer, err := s.deps.Store.Settle(ctx, outcomesOf(batch))
+	answer, err := c.settle(ctx, batch)
 	cancel()
 	if err == nil {
 		c.written(batch, answer.Dropped)
@@ -175,12 +175,22 @@ func (c *completer) write(batch []settling) (again []settling) {
 	return append(c.write(batch[:half:half]), c.write(batch[half:])...)
 }
 
-func outcomesOf(batch []settling) []driven.Outcome {
-	outcomes := make([]driven.Outcome, len(batch))
+// settle writes the outcomes. What handlers that run on hold is kept before their
+// rows say that they do not run: nobody must find it without an owner in between.
+func (c *completer) settle(ctx context.Context, batch []settling) (driven.Settled, error) {
+	s := c.session
+	var keep []driven.Holding
 	for i := range batch {
-		outcomes[i] = batch[i].outcome
+		if a := batch[i].attempt; a.grip != nil && a.phase.Load() == outlived {
+			keep = append(keep, a.keepings(s.cfg.Lease)...)
+		}
 	}
-	return outcomes
+	if len(keep) > 0 {
+		if err := s.deps.Store.Hold(ctx, keep); err != nil {
+			return driven.Settled{}, err
+		}
+	}
+	return s.deps.Store.Settle(ctx, fill(batch, s.clock.now()))
 }
 
 func (c *completer) written(batch []settling, dropped []domain.JobID) {
@@ -189,7 +199,12 @@ func (c *completer) written(batch []settling, dropped []domain.JobID) {
 	for _, id := range dropped {
 		gone[id] = true
 	}
-	s.held.settle(batch)
+	for i := range batch { // before it looks as if all were over
+		if ends := batch[i].outcome.Slots; len(ends) > 0 {
+			s.waker.freed(ends)
+		}
+	}
+	s.held.settle(batch, s.waker.end)
 	was := c.backlog.Add(-int64(len(batch))) + int64(len(batch))
 	for i := range batch {
 		dropped := gone[batch[i].attempt.claim.Job.ID]

@@ -16,6 +16,12 @@ type Config struct {
 	// Queues to work. Empty: every queue there is, in turn, with Concurrency workers.
 	Queues      Queues
 	Concurrency int // 10
+	// Lanes names the lanes and how many workers each has: kinds that name a lane
+	// (work.Lane) share those, for all the queues, and no others.
+	Lanes map[string]int
+	// Fair names the queues that serve their tenants in turn; in the others the
+	// order is that of the queue alone, whoever has filled it.
+	Fair []string
 
 	Lease time.Duration // how long a claim is believed alive: 60 s
 	Renew time.Duration // between renewals, at most a third of the lease: Lease/3
@@ -81,12 +87,25 @@ func (c Config) check() error {
 	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
 		return unfit("Concurrency", "it is %d, it must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	for queue, workers := range c.Queues {
+	if err := crews("Queues", "queue", c.Queues); err != nil {
+		return err
+	}
+	for _, queue := range c.Fair {
 		if err := domain.ValidateName("queue", queue, domain.MaxQueue); err != nil {
 			return err
 		}
+	}
+	return crews("Lanes", "lane", c.Lanes)
+}
+
+// crews checks how many workers each name has.
+func crews(setting, what string, all map[string]int) error {
+	for name, workers := range all {
+		if err := domain.ValidateName(what, name, domain.MaxQueue); err != nil {
+			return err
+		}
 		if workers < 1 || workers > maxConcurrency {
-			return unfit("Queues", "queue %q has %d workers, it must have from 1 to %d", queue, workers, maxConcurrency)
+			return unfit(setting, "%s %q has %d workers, it must have from 1 to %d", what, name, workers, maxConcurrency)
 		}
 	}
 	return nil

@@ -22,13 +22,18 @@ func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Dra
 		r.mu.Unlock()
 		return driving.Drained{}, err
 	}
-	s := newSession(ctx, r)
+	s, err := newSession(ctx, r)
+	if err != nil {
+		r.state = idle
+		r.mu.Unlock()
+		return driving.Drained{}, err
+	}
 	for _, l := range s.lanes {
 		l.hungry = s.changed // one place to wait for whatever moves
 	}
 	r.session = s
 	r.mu.Unlock()
-	defer r.rest()
+	defer r.rest(draining)
 
 	s.run()
 	for _, l := range s.lanes {
@@ -44,18 +49,18 @@ func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Dra
 		bounded, cancel = context.WithTimeout(ctx, o.Limit)
 		defer cancel()
 	}
-	err := s.drain(bounded, o)
+	err = s.drain(bounded, o)
 	if stopErr := s.endDrain(ctx, err); err == nil {
 		err = stopErr
 	}
 	return s.drained(), err
 }
 
-// rest makes a drained runner idle again, unless it was stopped.
-func (r *Runner) rest() {
+// rest makes a runner idle again, unless it was stopped.
+func (r *Runner) rest(from state) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state == draining {
+	if r.state == from {
 		r.state = idle
 	}
 }
@@ -81,12 +86,16 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 	if len(s.kinds) == 0 {
 		return nil
 	}
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
 	tell := s.teller(o.Progress)
 	defer tell(true)
 	for quiet, failed := 0, 0; quiet < 2; tell(false) {
 		if s.stopping() || ctx.Err() != nil {
-			return &domain.Fault{Code: domain.Canceled, Op: "drain", Hint: "it was stopped before the queues were quiet", Err: context.Cause(ctx)}
+			return s.broken(ctx)
 		}
+		woken := s.waker.idle() // a round that was begun before a wake-up saw too little
 		wait, calm, err := s.round()
 		switch {
 		case err != nil:
@@ -96,7 +105,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 			quiet = 0
 			rest(ctx, wait)
 			continue
-		case calm && s.held.size() == 0:
+		case calm && s.held.size() == 0 && woken && s.waker.idle():
 			quiet++
 		case wait > 0:
 			quiet = 0
@@ -109,17 +118,50 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 	return nil
 }
 
+// ready tells the store what the kinds declare, and wakes who may try.
+func (s *session) ready(ctx context.Context) error {
+	wait := backoff{first: 100 * time.Millisecond, cap: time.Second, jitter: true}
+	for failed := 1; ; failed++ {
+		err := s.declare(ctx)
+		if err == nil {
+			err = s.loosen(ctx)
+		}
+		switch {
+		case err == nil || certain(err):
+			return err
+		case s.stopping() || ctx.Err() != nil:
+			return s.broken(ctx)
+		case failed >= drainTries:
+			return err
+		}
+		s.fail("declare bounds", "", err)
+		rest(ctx, wait.next())
+	}
+}
+
+// broken says that a drain was ended from outside.
+func (s *session) broken(ctx context.Context) error {
+	return &domain.Fault{Code: domain.Canceled, Op: "drain", Hint: "it was stopped before the queues were quiet", Err: context.Cause(ctx)}
+}
+
 // round lets each lane with room claim once. calm says that every lane had room
 // and nothing is left; wait is how long to rest where no lane took anything.
 func (s *session) round() (wait time.Duration, calm bool, err error) {
 	calm, wait = true, s.cfg.Poll
 	for _, l := range s.lanes {
+		if len(l.kinds) == 0 {
+			continue
+		}
+		if err := l.admit(l.due()); err != nil {
+			s.fail("admit", l.queue, err)
+			return l.pause(err), false, err
+		}
 		room := l.room()
 		if room <= 0 {
 			calm = false
 			continue
 		}
-		t, err := l.turn(room)
+		t, err := l.roundTrip(room)
 		if err != nil {
 			s.fail("claim", l.queue, err)
 			return l.pause(err), false, err
@@ -132,6 +174,17 @@ func (s *session) round() (wait time.Duration, calm bool, err error) {
 		calm = calm && t.quiet && t.took == 0
 	}
 	return wait, calm, nil
+}
+
+// roundTrip claims once, or from one queue after the other until one gives
+// something: whether a lane of several queues is quiet is known when all were asked.
+func (l *lane) roundTrip(room int) (turn, error) {
+	for {
+		t, err := l.turn(room)
+		if err != nil || t.took > 0 || t.quiet || l.queue != "" || l.turns.over() {
+			return t, err
+		}
+	}
 }
 
 // teller calls progress now and then, and at the end.

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -178,5 +179,22 @@ func TestSettings(t *testing.T) {
 		if _, err := runner.New(cfg, deps); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Queues whose jobs are all due later are quiet, however many they are.
+func TestDrainEndsBesideQueuesOfDelayedJobs(t *testing.T) {
+	for _, queues := range []int{2, 250} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(t)
+			k.handle("k", func(context.Context, driven.Task) error { return nil })
+			for i := range queues {
+				k.put("k", 1, inQueue(fmt.Sprint("queue ", i)), after(time.Hour))
+			}
+			ids := k.put("k", 3, inQueue("due"))
+			_, err := k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{Limit: time.Minute})
+			must(t, err)
+			k.wantState(domain.Done, ids...)
+		})
 	}
 }

@@ -30,8 +30,9 @@ func (h *held) add(batch []*attempt) (twice []*attempt) {
 	return twice
 }
 
-// settle lets go of attempts whose outcomes are written, but for handlers that run on.
-func (h *held) settle(batch []settling) {
+// settle lets go of attempts whose outcomes are written, but for handlers that run
+// on. free gives back what the outcome of one did not whose handler ended meanwhile.
+func (h *held) settle(batch []settling, free func(*attempt)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range batch {
@@ -39,19 +40,23 @@ func (h *held) settle(batch []settling) {
 			s.attempt.settled = true
 			continue
 		}
+		if s.attempt.grip != nil && s.outcome.Slots == nil {
+			free(s.attempt)
+		}
 		h.drop(s.attempt)
 	}
 }
 
-// leave is told when a handler that outlived its attempt is gone.
-func (h *held) leave(a *attempt) {
+// leave is told when a handler that outlived its attempt is gone. Where the outcome
+// is written already, free gives back what it still holds.
+func (h *held) leave(a *attempt, free func(*attempt)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.settled {
-		h.drop(a)
-		return
-	}
 	a.phase.Store(finished)
+	if a.settled {
+		free(a)
+		h.drop(a)
+	}
 }
 
 // forget lets go of an attempt without an outcome.

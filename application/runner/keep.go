@@ -99,8 +99,11 @@ func (s *session) lose(a *attempt, refused bool) {
 	if refused {
 		a.refused.Store(true)
 	}
-	if !a.move(running, lost) && !a.move(waiting, lost) {
+	if !a.move(running, lost) && !a.move(waiting, lost) && !a.move(admitting, lost) {
 		return
+	}
+	if a.keeps() { // its handler may run on
+		s.waker.keepNow()
 	}
 	_ = a.ctx.end(errLeaseLost)
 	e := a.event(domain.EventLeaseLost)

@@ -41,6 +41,52 @@ type store struct {
 	claims atomic.Int64
 	renews atomic.Int64
 	most   atomic.Int64 // the largest N that was asked for
+	bound  atomic.Pointer[func(op string) error]
+	bounds atomic.Int64 // calls that have to do with bounds
+}
+
+// door is how a call that has to do with bounds may fail.
+func (s *store) door(op string) error {
+	s.bounds.Add(1)
+	if door := s.bound.Load(); door != nil {
+		return (*door)(op)
+	}
+	return nil
+}
+
+func (s *store) Admit(ctx context.Context, req driven.AdmitRequest) (driven.Admission, error) {
+	if err := s.door("admit"); err != nil {
+		return driven.Admission{}, err
+	}
+	return s.Store.Admit(ctx, req)
+}
+
+func (s *store) Hold(ctx context.Context, all []driven.Holding) error {
+	if err := s.door("hold"); err != nil {
+		return err
+	}
+	return s.Store.Hold(ctx, all)
+}
+
+func (s *store) Wake(ctx context.Context, keys []string) (driven.Woken, error) {
+	if err := s.door("wake"); err != nil {
+		return driven.Woken{}, err
+	}
+	return s.Store.Wake(ctx, keys)
+}
+
+func (s *store) Expire(ctx context.Context, limit int) (driven.Expired, error) {
+	if err := s.door("expire"); err != nil {
+		return driven.Expired{}, err
+	}
+	return s.Store.Expire(ctx, limit)
+}
+
+func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declaration) error {
+	if err := s.door("declare"); err != nil {
+		return err
+	}
+	return s.Store.Declare(ctx, kinds, all)
 }
 
 func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (driven.Claims, error) {
@@ -201,7 +247,7 @@ func (k *kit) wantState(state domain.State, ids ...domain.JobID) {
 
 func (k *kit) since() time.Duration { return time.Since(k.start) }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

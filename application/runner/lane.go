@@ -1,27 +1,26 @@
 package runner
 
 import (
-	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
-	claimMost    = 1000                  // jobs in one claim
 	shortWork    = 50 * time.Millisecond // what a prefetch may hold at most
 	emptyFirst   = 10 * time.Millisecond // back-off of contention and of empty claims
 	dryMost      = 100                   // empty claims in a row that need no wait, where the store says there is more
 	emptyLongest = 200 * time.Millisecond
 )
 
-// lane claims for one queue, or for all, and feeds its workers.
+// lane claims some kinds of one queue, or of several in turn, and feeds its workers.
 type lane struct {
 	session   *session
-	queue     string // "" is all
-	size      int    // workers
+	queue     string // "": several
+	kinds     []string
+	size      int // workers
 	line      line
 	load      atomic.Int64  // claimed and not yet run to their end
 	mean      atomic.Int64  // recent run time, as nanoseconds; 0: not known
@@ -29,18 +28,35 @@ type lane struct {
 	claimTime atomic.Int64  // recent time of one claim, as nanoseconds
 	hungry    chan struct{} // a worker has, or will soon have, nothing to do
 	bell      chan struct{} // somebody hinted at due jobs
+	called    chan struct{} // a slot was freed for who waits in the ante
+	ante      ante
+	gated     bool // some of its kinds have a bucket
+	flip      bool
 	turns     rotation
 	empty     backoff
 	dry       int // claims in a row that gave nothing, though there shall be more
 	fooled    int // claims in a row that gave nothing, though a job was announced
 }
 
-func newLane(s *session, queue string, size int) *lane {
-	return &lane{
-		session: s, queue: queue, size: size,
-		hungry: make(chan struct{}, 1), bell: make(chan struct{}, 1),
+// newLane makes a lane of these queues, or of all there are where none is named.
+func newLane(s *session, queues, kinds []string, size int) *lane {
+	l := &lane{
+		session: s, kinds: kinds, size: size,
+		hungry: make(chan struct{}, 1), bell: make(chan struct{}, 1), called: make(chan struct{}, 1),
 		empty: backoff{first: emptyFirst, cap: emptyLongest, jitter: true},
 	}
+	for _, kind := range kinds {
+		l.gated = l.gated || s.plans[kind].bucket != nil
+	}
+	if l.turns.fixed = queues; len(queues) == 1 {
+		l.queue = queues[0]
+	}
+	return l
+}
+
+// works says whether the lane claims from the queue; "" is any.
+func (l *lane) works(queue string) bool {
+	return queue == "" || len(l.turns.fixed) == 0 || slices.Contains(l.turns.fixed, queue)
 }
 
 // wake hints that the queue may hold something; "" is any.
@@ -121,11 +137,20 @@ func (l *lane) room() int {
 func (l *lane) loop() {
 	defer l.close()
 	s := l.session
-	if len(s.kinds) == 0 {
+	if len(l.kinds) == 0 {
 		<-s.quit
 		return
 	}
+	select {
+	case <-s.opened:
+	case <-s.quit:
+	}
 	for !s.stopping() {
+		if err := l.admit(l.due()); err != nil {
+			s.fail("admit", l.queue, err)
+			l.await(nil, nil, l.pause(err))
+			continue
+		}
 		room := l.room()
 		if room <= 0 {
 			l.await(l.hungry, nil, l.patience())
@@ -145,11 +170,15 @@ func (l *lane) loop() {
 
 // await waits for a signal, at most so long, and ends when the runner stops.
 func (l *lane) await(hungry, bell <-chan struct{}, most time.Duration) {
+	if l.waits() > 0 {
+		most = min(most, anteMost)
+	}
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-l.session.quit:
 	case <-hungry:
+	case <-l.called:
 	case <-bell:
 		l.dry, l.fooled = 0, 0
 		l.empty.reset()
@@ -193,7 +222,7 @@ func (l *lane) sleep(t turn) time.Duration {
 
 // close gives back what waits and lets the workers end.
 func (l *lane) close() {
-	for _, a := range l.line.close() {
+	for _, a := range append(l.line.close(), l.leave()...) {
 		l.load.Add(-1)
 		l.session.giveBack(a)
 	}
@@ -215,67 +244,4 @@ func (l *lane) turn(room int) (turn, error) {
 		return turn{}, err
 	}
 	return turn{took: len(claims.Jobs), quiet: len(claims.Jobs) < room && !claims.More, next: claims.Next}, nil
-}
-
-// claim is not broken off by a stop: what the store gave must be known, to be given back.
-func (l *lane) claim(queue string, n int) (driven.Claims, error) {
-	s := l.session
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	defer cancel()
-	sent := s.clock.now()
-	claims, err := s.deps.Store.Claim(ctx, driven.ClaimRequest{
-		Token: s.deps.IDs.NewToken(), Runner: s.id, Lease: s.cfg.Lease, Queue: queue, Kinds: s.kinds, N: n,
-	})
-	if err == nil {
-		average(&l.claimTime, s.clock.now()-sent)
-		l.accept(claims.Jobs, sent, n)
-	}
-	return claims, err
-}
-
-// accept takes claims into the runner's hands and feeds the workers.
-func (l *lane) accept(jobs []driven.Claimed, sent time.Duration, n int) {
-	if len(jobs) == 0 {
-		return
-	}
-	s := l.session
-	batch := make([]*attempt, len(jobs))
-	for i := range jobs {
-		batch[i] = s.newAttempt(l, &jobs[i], sent)
-	}
-	for _, a := range s.held.add(batch) { // its handler still runs here, under a claim that was lost
-		a.phase.Store(finished)
-		s.completer.add(a.release(s.cfg.Lease/2, 0))
-	}
-	l.load.Add(int64(len(batch)))
-	fit := batch[:0]
-	for i, a := range batch {
-		s.claimed(a)
-		if a.plan == nil || i >= n { // a store that gave what was not asked for
-			s.giveBack(a)
-		}
-		if a.phase.Load() == waiting {
-			fit = append(fit, a)
-		}
-	}
-	l.load.Add(int64(len(fit) - len(batch)))
-	l.line.put(fit)
-}
-
-func (s *session) newAttempt(l *lane, c *driven.Claimed, sent time.Duration) *attempt {
-	a := &attempt{lane: l, plan: s.plans[c.Job.Kind], claim: c, taken: sent, limit: c.Job.Timeout}
-	if a.limit == 0 && a.plan != nil {
-		a.limit = a.plan.timeout
-	}
-	a.good.Store(int64(sent))
-	return a
-}
-
-func (s *session) claimed(a *attempt) {
-	if s.deps.Observer == nil {
-		return
-	}
-	e := a.event(domain.EventClaimed)
-	e.Waited = max(a.claim.Job.ClaimedAt.Sub(a.claim.Job.RunAt), 0)
-	s.observe(e)
 }

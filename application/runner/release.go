@@ -22,7 +22,7 @@ func (a *attempt) release(after, ran time.Duration) settling {
 
 // giveBack gives back a claim that no worker took.
 func (s *session) giveBack(a *attempt) {
-	if a.move(waiting, finished) {
+	if a.move(waiting, finished) || a.move(admitting, finished) {
 		s.completer.add(a.release(0, 0))
 	}
 }
@@ -34,6 +34,7 @@ func (s *session) giveBack(a *attempt) {
 // took need not wait for a sweep, which never touches a living runner's claims.
 func (s *session) drop(a *attempt, ran time.Duration) {
 	if a.refused.Load() {
+		s.waker.end(a)
 		s.held.forget(a)
 		ring(s.changed)
 		return

@@ -12,6 +12,7 @@ const queuePage = 100
 
 // rotation takes the queues of a lane that works them all in turn.
 type rotation struct {
+	fixed []string // none: all that the store lists
 	names []string // the page at hand
 	at    int
 	after string // where the next page begins
@@ -51,6 +52,9 @@ func (r *rotation) begin(names []string, next time.Duration) {
 	r.names, r.at, r.busy, r.next = names, 0, false, next
 }
 
+// over says that the round is: the next turn begins another.
+func (r *rotation) over() bool { return r.at >= len(r.names) && (r.last || r.hinted) }
+
 // rotate claims once from the queue whose turn it is. A queue that gave all that
 // was asked waits until the others had their turn.
 func (l *lane) rotate(room int) (turn, error) {
@@ -71,7 +75,7 @@ func (l *lane) rotate(room int) (turn, error) {
 		r.next = min(r.next, claims.Next)
 		t = turn{took: len(claims.Jobs), next: r.next}
 	}
-	t.quiet = r.at >= len(r.names) && !r.busy && (r.last || r.hinted)
+	t.quiet = r.over() && !r.busy
 	return t, nil
 }
 
@@ -90,6 +94,11 @@ func (l *lane) nextRound() error {
 	}
 	if r.busy && r.last && r.after == "" && recent && !r.hinted {
 		r.begin(r.names, poll)
+		return nil
+	}
+	if len(r.fixed) > 0 {
+		r.looked, r.hinted, r.last = now, false, true
+		r.begin(r.fixed, poll)
 		return nil
 	}
 	names, err := s.deps.Store.Queues(s.ctx, r.after, queuePage)

@@ -59,21 +59,53 @@ func (r *Runner) ID() string { return r.id }
 
 // Start begins to work and returns. The context bounds the start alone; its
 // values reach the handlers. Started already is fine; stopped is a Conflict.
+//
+// Refused, as Invalid, are kinds that share a group and do not agree on it, a kind
+// with a limit or rate and without a timeout, and a kind of a lane that the runner
+// does not have; as Unsupported, limits and rates on a schema that is too old for
+// them. A store that cannot be reached is no reason not to start: nothing is
+// claimed until it knows what the kinds declare.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return &domain.Fault{Code: domain.Canceled, Op: "start runner", Err: err}
+		return &domain.Fault{Code: domain.Canceled, Op: opStart, Err: err}
 	}
+	s, first, err := r.begin(ctx)
+	if err != nil || s == nil || len(s.declared) == 0 {
+		return err
+	}
+	select {
+	case err = <-first:
+		if !certain(err) {
+			return nil
+		}
+	case <-s.quit:
+		return nil
+	case <-ctx.Done():
+		err = &domain.Fault{Code: domain.Canceled, Op: opStart, Err: context.Cause(ctx)}
+	}
+	s.quitOnce.Do(func() { close(s.quit) })
+	<-s.done
+	r.rest(started)
+	return err
+}
+
+// begin makes a session and runs it; nil where there is one.
+func (r *Runner) begin(ctx context.Context) (*session, <-chan error, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state == started {
-		return nil
+		return nil, nil, nil
 	}
-	if err := r.enter(started, "start runner"); err != nil {
-		return err
+	if err := r.enter(started, opStart); err != nil {
+		return nil, nil, err
 	}
-	r.session = newSession(ctx, r)
-	r.session.start()
-	return nil
+	s, err := newSession(ctx, r)
+	if err != nil {
+		r.state = idle
+		return nil, nil, err
+	}
+	r.session = s
+	return s, s.start(), nil
 }
 
 // enter moves an idle runner on.

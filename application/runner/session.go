@@ -26,7 +26,15 @@ type session struct {
 
 	held      held
 	completer *completer
+	waker     *waker
 	lanes     []*lane
+	declared  []domain.Declaration // the bounds of the kinds
+	opened    chan struct{}        // closed: the store knows them
+	boundless bool                 // the store has no place for bounds
+	bounded   atomic.Bool          // something bounded was declared or claimed
+	rateTick  time.Duration        // between two looks at running jobs under a rate
+	buckets   map[string]*bucket   // by stored key
+	served    map[string]*cursor   // of each fair queue
 	counts    [counters]atomic.Int64
 	sleeps    bool // the lanes sleep until something is due; those of a drain do not
 
@@ -39,34 +47,39 @@ type session struct {
 	done     chan struct{} // closed: all is over
 }
 
-func newSession(ctx context.Context, r *Runner) *session {
+func newSession(ctx context.Context, r *Runner) (*session, error) {
 	s := &session{
 		cfg: r.cfg, deps: r.deps, id: r.id, clock: newClock(r.deps.Clock),
-		plans:   plansOf(r.deps.Registry, r.cfg),
-		base:    context.WithoutCancel(ctx),
-		held:    held{jobs: make(map[domain.JobID]*attempt)},
+		plans:  plansOf(r.deps.Registry, r.cfg),
+		base:   context.WithoutCancel(ctx),
+		held:   held{jobs: make(map[domain.JobID]*attempt)},
+		opened: make(chan struct{}), rateTick: r.cfg.Poll, buckets: make(map[string]*bucket),
 		changed: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if domain.TenantOf(s.base) != "" { // a job without a tenant runs in none
 		s.base = domain.WithTenant(s.base, "")
 	}
+	s.served = make(map[string]*cursor)
+	for _, queue := range s.cfg.Fair {
+		s.served[queue] = &cursor{}
+	}
 	s.kinds = slices.Sorted(maps.Keys(s.plans))
 	s.ctx, s.abort = context.WithCancel(s.base)
-	s.completer = newCompleter(s)
-	if len(s.cfg.Queues) == 0 {
-		s.lanes = []*lane{newLane(s, "", s.cfg.Concurrency)}
-		return s
+	s.completer, s.waker = newCompleter(s), newWaker(s)
+	if err := s.fit(); err != nil {
+		s.abort()
+		return nil, err
 	}
-	for _, queue := range slices.Sorted(maps.Keys(s.cfg.Queues)) {
-		s.lanes = append(s.lanes, newLane(s, queue, s.cfg.Queues[queue]))
-	}
-	return s
+	return s, nil
 }
 
-// start runs everything, with a claim loop for each lane.
-func (s *session) start() {
+// start runs everything, with a claim loop for each lane. The answer says how the
+// first try ended of telling the store what the kinds declare.
+func (s *session) start() <-chan error {
 	s.sleeps = true
 	s.run()
+	first := make(chan error, 1)
+	s.keepers.Go(func() { s.open(first) })
 	for _, l := range s.lanes {
 		s.loops.Go(l.loop)
 	}
@@ -74,9 +87,10 @@ func (s *session) start() {
 		s.keepers.Go(s.listen)
 	}
 	go s.finish()
+	return first
 }
 
-// run starts what a drain needs too: workers, completer, keepers.
+// run starts what a drain needs too: workers, completer, waker, keepers.
 func (s *session) run() {
 	for _, l := range s.lanes {
 		for range l.size {
@@ -85,18 +99,20 @@ func (s *session) run() {
 		}
 	}
 	go s.completer.run()
+	go s.waker.run()
 	s.keepers.Go(s.keepRenewing)
 	s.keepers.Go(s.keepWatch)
 	s.keepers.Go(s.keepBeating)
 }
 
 // finish takes everything down in order once quit is closed: leases are renewed
-// until the last outcome is written.
+// until the last outcome is written, and who waits for what that freed is woken.
 func (s *session) finish() {
 	<-s.quit
 	s.loops.Wait()
 	s.workers.Wait()
 	s.completer.close()
+	s.waker.close()
 	s.abort()
 	s.keepers.Wait()
 	s.leave()
@@ -143,7 +159,7 @@ func (s *session) listen() {
 
 func (s *session) hear(queue string) {
 	for _, l := range s.lanes {
-		if l.queue == queue || l.queue == "" || queue == "" {
+		if l.works(queue) {
 			l.wake(queue)
 		}
 	}

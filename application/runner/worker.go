@@ -56,6 +56,7 @@ func (s *session) take(a *attempt) {
 	}
 	a.started.Store(int64(now))
 	if a.move(waiting, running) {
+		a.began.Store(true)
 		s.handle(a, now)
 		return
 	}
@@ -127,7 +128,7 @@ func (s *session) ended(a *attempt, end ending) {
 	case a.phase.Load() == lost:
 		s.drop(a, end.ran)
 	default:
-		s.held.leave(a)
+		s.held.leave(a, s.waker.end)
 		ring(s.changed)
 	}
 	a.lane.ran(end.ran, end.at.Sub(s.clock.epoch)) // last: what is to be written counts before the place is free

@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// admitMost bounds one admission, hence one transaction.
+const admitMost = 200
+
+// admit asks the store which of the claimed jobs may start, and feeds the workers
+// with those. The others are parked: out of the runner's hands, until somebody
+// frees what they lack. Where the store does not answer, the claims are given back.
+func (l *lane) admit(batch []*attempt) error {
+	for chunk := range slices.Chunk(batch, admitMost) {
+		if err := l.admitChunk(chunk); err != nil {
+			at := slices.Index(batch, chunk[0])
+			for _, a := range batch[at:] {
+				l.refuse(a)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) admitChunk(chunk []*attempt) error {
+	s := l.session
+	s.bounded.Store(true)
+	wants := make([]driven.Want, len(chunk))
+	for i, a := range chunk {
+		wants[i] = s.want(a)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
+	defer cancel()
+	answer, err := s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
+	if err != nil {
+		return err
+	}
+	admitted := make(map[domain.JobID][]domain.HeldSlot, len(answer.Admitted))
+	for i := range answer.Admitted {
+		admitted[answer.Admitted[i].ID] = answer.Admitted[i].Slots
+	}
+	parked := make(map[domain.JobID]bool, len(answer.Parked))
+	for _, p := range answer.Parked {
+		parked[p.ID] = true
+	}
+	fit := make([]*attempt, 0, len(admitted))
+	for _, a := range chunk {
+		id := a.claim.Job.ID
+		slots, may := admitted[id]
+		switch {
+		case may && l.enter(a, slots):
+			fit = append(fit, a)
+		case parked[id]:
+			l.park(a)
+		case !may: // another claim, or an operator, was faster
+			s.lose(a, true)
+			l.refuse(a)
+		}
+	}
+	l.line.put(fit)
+	s.waker.add(answer.Wake...)
+	return nil
+}
+
+// enter notes what an admitted job holds. It is false where the claim was given
+// up meanwhile; what it holds is then given back.
+func (l *lane) enter(a *attempt, slots []domain.HeldSlot) bool {
+	s := l.session
+	a.grip.set(slots)
+	if a.move(admitting, waiting) {
+		s.claimed(a)
+		s.waker.watch(slots)
+		return true
+	}
+	l.refuse(a)
+	return false
+}
+
+// park lets go of a job that waits for a bound.
+func (l *lane) park(a *attempt) {
+	s := l.session
+	a.phase.Store(finished)
+	l.load.Add(-1)
+	s.held.forget(a)
+	if b := a.plan.bucket; b != nil {
+		b.full()
+	}
+	if s.deps.Observer != nil {
+		s.observe(a.event(domain.EventParked))
+	}
+	ring(s.changed)
+}
+
+// refuse gives back a claim that no worker gets.
+func (l *lane) refuse(a *attempt) {
+	l.load.Add(-1)
+	if a.phase.Load() == lost {
+		l.session.drop(a, 0)
+		return
+	}
+	l.session.giveBack(a)
+}
+
+// want is what a claimed job asks for. A key function's answer holds where the
+// job does not name its own key.
+func (s *session) want(a *attempt) driven.Want {
+	job, p := &a.claim.Job, a.plan
+	w := driven.Want{
+		Ticket: a.claim.Ticket(), Kind: job.Kind, Limit: p.limited.N > 0, Rate: p.rated.N > 0,
+		Turn: job.Turn != domain.NoTurn, OwnLimit: job.LimitKey, OwnRate: job.LimitKey,
+	}
+	if job.LimitKey == "" {
+		w.OwnLimit, w.OwnRate = s.ownKey(a, "limit", p.limited.Key), s.ownKey(a, "rate", p.rated.Key)
+	}
+	return w
+}
+
+// ownKey asks the host's function. One that panics, or gives what is no key, leaves
+// the job to the group's own bucket.
+func (s *session) ownKey(a *attempt, what string, of func([]byte) string) (key string) {
+	if of == nil {
+		return ""
+	}
+	report := func(err error) {
+		e := a.event(domain.EventError)
+		e.Operation, e.Err = what+" key", err
+		s.observe(e)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			key = ""
+			report(fmt.Errorf("the key function panicked with a %T", r)) // what it says may hold args
+		}
+	}()
+	if key = of(a.claim.Job.Args); key == "" {
+		return ""
+	}
+	if err := domain.ValidateName(what+" key", key, domain.MaxKey); err != nil {
+		report(&domain.Fault{Code: domain.Invalid, Op: "check " + what + " key", Hint: domain.HintOf(err)})
+		return ""
+	}
+	return key
+}

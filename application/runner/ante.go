@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"sync"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+)
+
+// anteMost is how long a claimed job may wait here for a slot before the store
+// parks it.
+const anteMost = 100 * time.Millisecond
+
+// bucket is a limit's bucket for jobs without a key, as far as this runner knows
+// it. What it says decides nothing: it is for asking the store neither too early
+// nor too late.
+type bucket struct {
+	n     int
+	mu    sync.Mutex
+	free  int           // slots that are likely free
+	freed time.Duration // when this runner last gave one back
+}
+
+// take claims likely free slots, at most want.
+func (b *bucket) take(want int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(b.free, want)
+	b.free -= n
+	return n
+}
+
+func (b *bucket) give(now time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free, b.freed = min(b.free+1, b.n), now
+}
+
+// full is told that the store had no slot left.
+func (b *bucket) full() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free = 0
+}
+
+// use is how many jobs may start now or wait, of a bucket that this runner gave a
+// slot back to just now; else there is no telling, and many.
+func (b *bucket) use(now time.Duration, most int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if most == 0 || b.freed == 0 || now-b.freed > anteMost {
+		return claimMost
+	}
+	return b.free + min(b.n, most)
+}
+
+// ante is where claimed jobs of a lane wait for a slot of a full bucket, while
+// jobs are short: to park and wake each of them would cost more than to run it.
+type ante struct {
+	mu    sync.Mutex
+	lines map[*bucket][]*attempt
+	size  int
+}
+
+// wait takes an attempt in if it may wait here.
+func (l *lane) wait(a *attempt) bool {
+	b, job := a.plan.bucket, &a.claim.Job
+	if b == nil || job.LimitKey != "" || job.Turn != domain.NoTurn || l.prefetch() == 0 {
+		return false
+	}
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	if l.ante.lines == nil {
+		l.ante.lines = make(map[*bucket][]*attempt)
+	}
+	l.ante.lines[b] = append(l.ante.lines[b], a)
+	l.ante.size++
+	return true
+}
+
+// due takes out who shall ask the store now: as many as slots are likely free,
+// those who waited for long, and those for whom there is no room here.
+func (l *lane) due() (batch []*attempt) {
+	most, now := l.prefetch(), l.session.clock.now()
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	for b, line := range l.ante.lines {
+		n := b.take(len(line))
+		for n < len(line) && now-line[n].taken >= anteMost {
+			n++
+		}
+		room := min(len(line), n+min(b.n, most))
+		batch = append(append(batch, line[:n]...), line[room:]...)
+		l.ante.size -= n + len(line) - room
+		if line = append([]*attempt(nil), line[n:room]...); len(line) == 0 {
+			delete(l.ante.lines, b)
+			continue
+		}
+		l.ante.lines[b] = line
+	}
+	return batch
+}
+
+// leave takes out everybody.
+func (l *lane) leave() (batch []*attempt) {
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	for _, line := range l.ante.lines {
+		batch = append(batch, line...)
+	}
+	l.ante.lines, l.ante.size = nil, 0
+	return batch
+}
+
+func (l *lane) waits() int {
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	return l.ante.size
+}
+
+// part is what one claim asks for.
+type part struct {
+	kinds []string
+	n     int
+}
+
+// parts divides a claim where a bucket's jobs come and go and has no use for all
+// that the lane has room for: of those kinds no more is claimed than may start or
+// wait here. Whose turn it is to be asked first changes.
+func (l *lane) parts(n int) []part {
+	whole := []part{{l.kinds, n}}
+	if !l.gated {
+		return whole
+	}
+	most, now := l.prefetch(), l.session.clock.now()
+	need := make(map[*bucket]int)
+	var plain, tight part
+	plain.n = n
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	for _, kind := range l.kinds {
+		b := l.session.plans[kind].bucket
+		use, seen := need[b]
+		if b != nil && !seen {
+			use = b.use(now, most) - len(l.ante.lines[b])
+			need[b] = use
+			if use < n {
+				tight.n += max(use, 0)
+			}
+		}
+		switch {
+		case b == nil || use >= n:
+			plain.kinds = append(plain.kinds, kind)
+		case use > 0:
+			tight.kinds = append(tight.kinds, kind)
+		}
+	}
+	if l.flip = !l.flip; l.flip {
+		return []part{plain, tight}
+	}
+	return []part{tight, plain}
+}
+
+// freed notes slots that were given back, and calls who waits for them.
+func (s *session) freed(ends []domain.SlotEnd) {
+	called := false
+	for _, end := range ends {
+		if b := s.buckets[end.Key]; b != nil && end.After == 0 {
+			b.give(s.clock.now())
+			called = true
+		}
+	}
+	if !called {
+		return
+	}
+	for _, l := range s.lanes {
+		if l.waits() > 0 {
+			ring(l.called)
+		}
+	}
+}
