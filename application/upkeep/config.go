@@ -15,6 +15,7 @@ type Config struct {
 	PruneEvery time.Duration // between two prunings: 5 min
 	PruneBatch int           // rows of one pass: 1,000
 	NoPrune    bool          // the loop leaves pruning to others
+	Linger     time.Duration // how long slots of claims that are gone stay taken, for their handlers may run on: the lease, or twice Every
 	Stalls     domain.StallPolicy
 	Keep       domain.Retention // for rows that die here and have no retention of their own
 }
@@ -24,6 +25,7 @@ func (c Config) complete() (Config, error) {
 	c.Renew = cmp.Or(c.Renew, c.Every*2/3)
 	c.PruneEvery = cmp.Or(c.PruneEvery, 5*time.Minute)
 	c.PruneBatch = cmp.Or(c.PruneBatch, 1000)
+	c.Linger = cmp.Or(c.Linger, 2*c.Every)
 	def := domain.DefaultStalls()
 	if c.Stalls == (domain.StallPolicy{}) {
 		c.Stalls = def
@@ -41,6 +43,8 @@ func (c Config) check() error {
 		return unfit("Every", "it is %v, it must be from %v to %v", c.Every, least, most)
 	case c.Renew < 0 || c.Renew > most:
 		return unfit("Renew", "it is %v, it must be from 0 to %v", c.Renew, most)
+	case c.Linger < 0 || c.Linger > domain.MaxDelay:
+		return unfit("Linger", "it is %v, it must be from 0 to %v", c.Linger, domain.MaxDelay)
 	case c.PruneEvery < least || c.PruneEvery > most:
 		return unfit("PruneEvery", "it is %v, it must be from %v to %v", c.PruneEvery, least, most)
 	case c.PruneBatch < 1 || c.PruneBatch > 100_000:

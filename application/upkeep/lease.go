@@ -15,6 +15,7 @@ func (c Config) For(lease, renew time.Duration) Config {
 	half := min(30*time.Second, lease/2)
 	c.Every = cmp.Or(c.Every, half)
 	c.Renew = cmp.Or(c.Renew, renew, lease/3)
+	c.Linger = cmp.Or(c.Linger, lease)
 	if c.Stalls == (domain.StallPolicy{}) {
 		c.Stalls = domain.DefaultStalls()
 		c.Stalls.Base = half

@@ -75,8 +75,17 @@ func (s *Service) probe(ctx context.Context) error {
 	return err
 }
 
-// Sweep puts back every claim whose lease ran out now, and says how many.
+// Sweep puts back every claim whose lease ran out now, and says how many. Then it
+// looks after slots and who waits for them; what of that fails is only reported.
 func (s *Service) Sweep(ctx context.Context) (recovered int, err error) {
+	recovered, err = s.putBack(ctx)
+	if code := domain.CodeOf(err); code != domain.Unavailable && code != domain.Canceled {
+		s.bounds(ctx)
+	}
+	return recovered, err
+}
+
+func (s *Service) putBack(ctx context.Context) (recovered int, err error) {
 	for {
 		answer, err := s.sweep(ctx)
 		if err != nil {

@@ -16,6 +16,7 @@ type Deps struct {
 	Store interface {
 		driven.Leases
 		driven.Pruner
+		driven.Bounds
 	}
 	Runner   string // of this process, whose claims stay; "" for none
 	Observer driven.Observer
