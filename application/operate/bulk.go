@@ -13,17 +13,17 @@ func (s *Service) RetryAll(ctx context.Context, b driving.Bulk, due domain.Due) 
 	if err := due.Validate(); err != nil {
 		return driving.BulkResult{}, err
 	}
-	return s.every(ctx, b, s.waking(s.store.Retry), driven.EditRequest{Due: due})
+	return s.every(ctx, b, s.wake.due(s.store.Retry), driven.EditRequest{Due: due})
 }
 
 // CancelAll gives every matching job up.
 func (s *Service) CancelAll(ctx context.Context, b driving.Bulk) (driving.BulkResult, error) {
-	return s.every(ctx, b, s.store.Cancel, driven.EditRequest{Keep: s.keep})
+	return s.every(ctx, b, s.wake.after(s.store.Cancel), driven.EditRequest{Keep: s.keep})
 }
 
 // DeleteAll removes every matching job.
 func (s *Service) DeleteAll(ctx context.Context, b driving.Bulk) (driving.BulkResult, error) {
-	return s.every(ctx, b, s.store.Delete, driven.EditRequest{})
+	return s.every(ctx, b, s.wake.after(s.store.Delete), driven.EditRequest{})
 }
 
 // every changes what was chosen, each page its own transaction, and only in the

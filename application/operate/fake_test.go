@@ -11,13 +11,17 @@ import (
 // fake keeps ids and states and records what it was asked for.
 type fake struct {
 	driven.Finder // all but Match are not asked for
+	driven.Bounds // all but Wake are not asked for
+	woken         []string
 	jobs          map[domain.JobID]domain.State
+	keys          map[domain.JobID][]string
 	requests      []driven.EditRequest
 	filters       []domain.Filter
 	onEdit        func(*fake) // runs after each edit
 	onMatch       func(*fake) // runs after each page is found
 	err           error       // what edits answer from the failAt-th on
 	failAt        int
+	wakeErr       error
 }
 
 func id(n int) domain.JobID {
@@ -53,6 +57,14 @@ func (f *fake) Match(_ context.Context, filter domain.Filter, page domain.Page) 
 	return ids[:min(len(ids), page.Size)], nil
 }
 
+func (f *fake) Wake(_ context.Context, keys []string) (driven.Woken, error) {
+	f.woken = append(f.woken, keys...)
+	if f.wakeErr != nil {
+		return driven.Woken{}, f.wakeErr
+	}
+	return driven.Woken{Jobs: len(keys), Queues: []string{"q"}}, nil
+}
+
 // edit moves every job but running ones.
 func (f *fake) edit(req driven.EditRequest, change func(domain.JobID)) ([]domain.Edited, error) {
 	f.requests = append(f.requests, req)
@@ -69,6 +81,7 @@ func (f *fake) edit(req driven.EditRequest, change func(domain.JobID)) ([]domain
 			edited[i].Err = &domain.Fault{Code: domain.Conflict}
 		default:
 			change(id)
+			edited[i].Keys = f.keys[id]
 		}
 	}
 	if f.onEdit != nil {

@@ -15,24 +15,26 @@ import (
 // enough that runners get their turn in between.
 const chunk = domain.MaxPage
 
-// Store is what the service needs of a store.
+// Store is what the services need of a store.
 type Store interface {
 	driven.Editor
 	driven.Finder
+	driven.Bounds
 }
 
-// Deps is what a Service works with.
+// Deps is what a Service works with. All but Store may be nil.
 type Deps struct {
-	Store Store
-	Keep  domain.Retention // how long cancelled jobs stay; zero: domain.DefaultRetention
-	Wake  driven.Notifier  // is told when jobs were made due; nil: runners poll
+	Store    Store
+	Keep     domain.Retention // how long cancelled jobs stay; zero: domain.DefaultRetention
+	Wake     driven.Notifier  // is told when jobs were made due; nil: runners poll
+	Observer driven.Observer  // hears of wake-ups that failed
 }
 
 // Service changes jobs for an operator. It is safe for concurrent use.
 type Service struct {
 	store Store
 	keep  time.Duration
-	wake  driven.Notifier
+	wake  waker
 }
 
 var (
@@ -42,7 +44,7 @@ var (
 
 // New makes a Service.
 func New(d Deps) *Service {
-	return &Service{store: d.Store, keep: d.Keep.For(domain.Cancelled, domain.DefaultRetention()), wake: d.Wake}
+	return &Service{store: d.Store, keep: d.Keep.For(domain.Cancelled, domain.DefaultRetention()), wake: wakerOf(d)}
 }
 
 // edit is one of the store's changes.
@@ -54,17 +56,17 @@ func (s *Service) Retry(ctx context.Context, ids []domain.JobID, due domain.Due)
 	if err := due.Validate(); err != nil {
 		return nil, err
 	}
-	return named(ctx, s.waking(s.store.Retry), ids, driven.EditRequest{Due: due})
+	return named(ctx, s.wake.due(s.store.Retry), ids, driven.EditRequest{Due: due})
 }
 
 // Cancel gives waiting jobs up for good.
 func (s *Service) Cancel(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error) {
-	return named(ctx, s.store.Cancel, ids, driven.EditRequest{Keep: s.keep})
+	return named(ctx, s.wake.after(s.store.Cancel), ids, driven.EditRequest{Keep: s.keep})
 }
 
 // Delete removes jobs that do not run.
 func (s *Service) Delete(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error) {
-	return named(ctx, s.store.Delete, ids, driven.EditRequest{})
+	return named(ctx, s.wake.after(s.store.Delete), ids, driven.EditRequest{})
 }
 
 // Reschedule moves the due time of waiting jobs.
@@ -72,19 +74,7 @@ func (s *Service) Reschedule(ctx context.Context, ids []domain.JobID, due domain
 	if err := due.Validate(); err != nil {
 		return nil, err
 	}
-	return named(ctx, s.waking(s.store.Reschedule), ids, driven.EditRequest{Due: due})
-}
-
-// waking is an edit after which runners look at once for what it made due. Which
-// queues that is an edit does not say.
-func (s *Service) waking(do edit) edit {
-	return func(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
-		edited, err := do(ctx, req)
-		if s.wake != nil && slices.ContainsFunc(edited, func(e domain.Edited) bool { return e.Err == nil }) {
-			s.wake.Notify("")
-		}
-		return edited, err
-	}
+	return named(ctx, s.wake.due(s.store.Reschedule), ids, driven.EditRequest{Due: due})
 }
 
 // named changes the ids chunk by chunk, each chunk its own transaction. With an

@@ -76,6 +76,35 @@ type BulkResult struct {
 	Refused int
 }
 
+// Bounds is for looking at limits, rates and turns, and for releasing chains. Lists
+// come in pages of at most domain.MaxPage (0: domain.DefaultPage) after the last
+// one of the page before.
+type Bounds interface {
+	// Declared lists what kinds declare, by kind; those with N = 0 declared once.
+	Declared(ctx context.Context, after string, limit int) ([]domain.Declaration, error)
+	// Held lists taken slots by key and number: by whom, since when, for how long.
+	Held(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error)
+	// Waiting lists the keys that jobs wait for, in byte order.
+	Waiting(ctx context.Context, after string, limit int) ([]Waiting, error)
+	// Chains lists the chains that a dead job blocks, by key.
+	Chains(ctx context.Context, after string, limit int) ([]domain.Chain, error)
+	// Release lets a blocked chain go on; NotFound where no dead job blocks it.
+	Release(ctx context.Context, key string) (Released, error)
+}
+
+// Waiting says how many jobs wait for a key.
+type Waiting struct {
+	Key   string // as stored; domain.ParseBoundKey takes it apart
+	N     int
+	Exact bool // false: there are at least N
+}
+
+// Released is the answer of a Release.
+type Released struct {
+	Dead  int // jobs that blocked the chain
+	Woken int // jobs that could start at once
+}
+
 // Pruner is for removing rows whose retention ended.
 type Pruner interface {
 	// Prune removes what is over now, in passes, and says how many rows went.
