@@ -113,8 +113,13 @@ func (q *Queue) Inspect() *inspect.Service {
 }
 
 // Operate is for retrying, cancelling, deleting and rescheduling jobs.
-func (q *Queue) Operate() *operate.Service {
-	return operate.New(operate.Deps{Store: q.backend.Store, Keep: q.keep, Wake: q.wake})
+func (q *Queue) Operate() *operate.Service { return operate.New(q.operateDeps()) }
+
+// Bounds is for looking at limits, rates and turns, and for releasing chains.
+func (q *Queue) Bounds() *operate.Bounds { return operate.NewBounds(q.operateDeps()) }
+
+func (q *Queue) operateDeps() operate.Deps {
+	return operate.Deps{Store: q.backend.Store, Keep: q.keep, Wake: q.wake, Observer: q.observer}
 }
 
 // Prune removes every job whose retention ended, which Work does now and then of

@@ -18,6 +18,13 @@ func Concurrency(n int) WorkOption { return func(w *worker) { w.runner.Concurren
 // Without it every queue is worked.
 func Queues(q runner.Queues) WorkOption { return func(w *worker) { w.runner.Queues = q } }
 
+// Lanes names the lanes and how many handlers of each run at once: kinds with
+// work.Lane share those, and no others.
+func Lanes(lanes map[string]int) WorkOption { return func(w *worker) { w.runner.Lanes = lanes } }
+
+// Fair names the queues that serve their tenants in turn.
+func Fair(queues ...string) WorkOption { return func(w *worker) { w.runner.Fair = queues } }
+
 // Lease is how long a claim is believed alive without a renewal, 60 s by
 // default. Renewals, upkeep and the wait after a stall follow it where they are
 // not set: a third, and half of it but at most 30 s.
@@ -43,6 +50,10 @@ func DefaultRetry(p domain.RetryPolicy) WorkOption { return func(w *worker) { w.
 
 // Upkeep is the time between sweeps that put back what a crash left.
 func Upkeep(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.Every = d } }
+
+// Linger is how long the slots of claims that are gone stay taken, since their
+// handlers may run on: the lease by default.
+func Linger(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.Linger = d } }
 
 // Stalls says what becomes of claims whose lease ran out.
 func Stalls(p domain.StallPolicy) WorkOption { return func(w *worker) { w.upkeep.Stalls = p } }

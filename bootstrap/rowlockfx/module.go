@@ -36,7 +36,7 @@ func Module(opts ...Option) fx.Option {
 	}
 	parts := []fx.Option{
 		fx.Provide(m.store(), m.newCore, fx.Private),
-		fx.Provide(m.public(newClient), m.public(m.newOperate), m.public(newInspect)),
+		fx.Provide(m.public(newClient), m.public(m.newOperate), m.public(m.newBounds), m.public(newInspect)),
 	}
 	if m.worker != nil {
 		parts = append(parts,
@@ -88,8 +88,12 @@ func newClient(c core) *enqueue.Client {
 	})
 }
 
-func (m *module) newOperate(c core) *operate.Service {
-	return operate.New(operate.Deps{Store: c.backend.Store, Keep: m.keep, Wake: c.wake})
+func (m *module) newOperate(c core) *operate.Service { return operate.New(m.operateDeps(c)) }
+
+func (m *module) newBounds(c core) *operate.Bounds { return operate.NewBounds(m.operateDeps(c)) }
+
+func (m *module) operateDeps(c core) operate.Deps {
+	return operate.Deps{Store: c.backend.Store, Keep: m.keep, Wake: c.wake, Observer: c.observer}
 }
 
 func newInspect(c core) *inspect.Service {

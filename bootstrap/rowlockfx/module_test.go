@@ -35,7 +35,7 @@ func host(opts ...rowlockfx.Option) fx.Option {
 }
 
 func TestTheHostsAppIsValid(t *testing.T) {
-	services := fx.Invoke(func(*enqueue.Client, *operate.Service, *inspect.Service) {})
+	services := fx.Invoke(func(*enqueue.Client, *operate.Service, *operate.Bounds, *inspect.Service) {})
 	for name, opts := range map[string]fx.Option{
 		"working":   host(rowlockfx.Worker(runner.Config{})),
 		"enqueuing": host(),

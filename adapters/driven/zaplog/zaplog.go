@@ -30,11 +30,12 @@ func (l logger) Observe(e domain.Event) {
 // levelOf is how loud an event is; false for one that it does not know.
 func levelOf(t domain.EventType) (zapcore.Level, bool) {
 	switch t {
-	case domain.EventEnqueued, domain.EventClaimed, domain.EventCompleted, domain.EventSnoozed:
+	case domain.EventEnqueued, domain.EventClaimed, domain.EventCompleted, domain.EventSnoozed, domain.EventParked:
 		return zapcore.DebugLevel, true
 	case domain.EventCancelled, domain.EventReleased, domain.EventPruned:
 		return zapcore.InfoLevel, true
-	case domain.EventRetried, domain.EventStalled, domain.EventLeaseLost, domain.EventTimedOut, domain.EventOutcomeDropped:
+	case domain.EventRetried, domain.EventStalled, domain.EventLeaseLost, domain.EventTimedOut, domain.EventOutcomeDropped,
+		domain.EventSlotFreed:
 		return zapcore.WarnLevel, true
 	case domain.EventDied, domain.EventError:
 		return zapcore.ErrorLevel, true

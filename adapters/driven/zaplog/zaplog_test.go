@@ -27,6 +27,8 @@ func TestEveryEventHasItsLevelAndLine(t *testing.T) {
 		domain.EventLeaseLost:      zapcore.WarnLevel,
 		domain.EventTimedOut:       zapcore.WarnLevel,
 		domain.EventOutcomeDropped: zapcore.WarnLevel,
+		domain.EventParked:         zapcore.DebugLevel,
+		domain.EventSlotFreed:      zapcore.WarnLevel,
 		domain.EventDied:           zapcore.ErrorLevel,
 		domain.EventError:          zapcore.ErrorLevel,
 	}

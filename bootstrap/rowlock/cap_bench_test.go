@@ -1,0 +1,61 @@
+package rowlock_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/application/enqueue"
+	"github.com/rowlock/rowlock/application/work"
+	"github.com/rowlock/rowlock/bootstrap/rowlock"
+)
+
+// BenchmarkCap compares a limit that is as large as the worker's concurrency with
+// none, on SQLite.
+func BenchmarkCap(b *testing.B) {
+	for _, run := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
+		for _, capped := range []bool{false, true} {
+			b.Run(fmt.Sprintf("run=%v/capped=%v", run, capped), func(b *testing.B) { benchCap(b, run, capped) })
+		}
+	}
+}
+
+func benchCap(b *testing.B, run time.Duration, capped bool) {
+	const jobs, workers = 3000, 10
+	items := make([]enqueue.Item, jobs)
+	for i := range items {
+		items[i] = enqueue.Item{Args: followUp{}}
+	}
+	opts := []work.Option{work.Timeout(time.Minute)}
+	if capped {
+		opts = append(opts, work.Limited(work.Limit{N: workers}))
+	}
+	for range b.N {
+		b.StopTimer()
+		q, err := rowlock.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "q.db"), rowlock.Migrate())
+		if err != nil {
+			b.Fatal(err)
+		}
+		rowlock.Handle(q, func(context.Context, work.Job[followUp]) error {
+			if run > 0 {
+				<-time.After(run)
+			}
+			return nil
+		}, opts...)
+		if _, err := q.EnqueueMany(b.Context(), items); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		got, err := q.Drain(b.Context(), rowlock.DrainOptions{}, rowlock.Concurrency(workers))
+		b.StopTimer()
+		if err != nil || got.Completed != jobs {
+			b.Fatalf("%+v, %v", got, err)
+		}
+		if err := q.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*jobs)/b.Elapsed().Seconds(), "jobs/s")
+}
