@@ -204,7 +204,7 @@ func (s *store) declaredFor(ctx context.Context, wants []driven.Want) (map[strin
 }
 
 // allowed says how many each key of a limit or rate allows. One whose group no
-// kind declares any more allows as many as one call wakes.
+// kind declares any more allows more than can be taken.
 func (s *store) allowed(ctx context.Context, keys []string) (map[string]int, error) {
 	groups := map[string][]string{} // keys of a group's document
 	var names []string
@@ -228,7 +228,7 @@ func (s *store) allowed(ctx context.Context, keys []string) (map[string]int, err
 	all, err := s.resolve(ctx, kinds)
 	n := make(map[string]int, len(keys))
 	for _, of := range keys {
-		n[of] = writeBound
+		n[of] = 2 * domain.MaxSlots
 	}
 	for _, d := range all {
 		if d.N > 0 {

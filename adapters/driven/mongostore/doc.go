@@ -4,7 +4,8 @@
 // Every decision is one guarded write of one document (its filter carries state
 // and token), so a stand-alone server will do: there is no transaction to lose
 // half of. Where `hello` names a replica set, bulk inserts are transactions, and
-// Session writes in the host's own.
+// Session writes in the host's own. A job's turns are fields of its document, and
+// the permits of bounds are documents of their own: admit.go says why that is exact.
 //
 // It may import domain, ports/driven, migrations and the driver, and must not
 // know the application.
