@@ -19,10 +19,16 @@ type process struct {
 	ended chan struct{}
 }
 
-// start starts a command; it is killed at the end of the test.
+// start starts a command.
 func (b *box) start(args ...string) *process {
 	b.t.Helper()
-	p := &process{t: b.t, cmd: b.command(context.WithoutCancel(b.t.Context()), args...), log: &syncBuffer{}, out: &syncBuffer{}, ended: make(chan struct{})}
+	return b.watch(b.command(context.WithoutCancel(b.t.Context()), args...))
+}
+
+// watch starts a process; it is killed at the end of the test.
+func (b *box) watch(cmd *exec.Cmd) *process {
+	b.t.Helper()
+	p := &process{t: b.t, cmd: cmd, log: &syncBuffer{}, out: &syncBuffer{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.log
 	if err := p.cmd.Start(); err != nil {
 		b.t.Fatal(err)
@@ -35,7 +41,7 @@ func (b *box) start(args ...string) *process {
 		p.signal(syscall.SIGKILL)
 		<-p.ended
 		if b.t.Failed() {
-			b.t.Logf("rowlock %v wrote:\n%.6000s", args, p.log)
+			b.t.Logf("%v wrote:\n%.6000s", cmd.Args, p.log)
 		}
 	})
 	return p

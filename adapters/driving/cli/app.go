@@ -52,6 +52,7 @@ type App struct {
 	Inspector driving.Inspector
 	Operator  driving.Operator
 	Bulk      driving.BulkOperator
+	Bounds    driving.Bounds
 	Pruner    driving.Pruner
 	Worker    driving.Worker // nil without Settings.Work
 	Kinds     []string       // that Worker handles

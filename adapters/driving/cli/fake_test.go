@@ -36,6 +36,7 @@ type fake struct {
 	steps   []driving.Step
 	fresh   bool
 	onWork  func()
+	bounds  *fakeBounds
 }
 
 func (f *fake) Check(ctx context.Context, job domain.NewJob) error {
@@ -172,7 +173,7 @@ func (f *fake) Print(int) (string, error)                         { return "CREA
 // hooked wraps the parts of fake that are ports.
 func (f *fake) app() *App {
 	app := &App{
-		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Worker: f, Kinds: []string{"http"},
+		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Bounds: f.bounds, Worker: f, Kinds: []string{"http"},
 		Fresh: f.fresh, Close: func() error { f.closed++; return nil },
 	}
 	if f.steps != nil {

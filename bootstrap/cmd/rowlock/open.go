@@ -33,7 +33,7 @@ func open(ctx context.Context, s cli.Settings) (*cli.App, error) {
 		return nil, err
 	}
 	app := &cli.App{
-		Enqueuer: q.Client, Inspector: q.Inspect(), Operator: q.Operate(), Bulk: q.Operate(), Pruner: q,
+		Enqueuer: q.Client, Inspector: q.Inspect(), Operator: q.Operate(), Bulk: q.Operate(), Pruner: q, Bounds: q.Bounds(),
 		Schema: q.Schema(), Fresh: fresh, Close: q.Close,
 	}
 	if s.Work != nil {

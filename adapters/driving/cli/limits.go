@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+const limitsHelp = `Show what kinds declare of limits and rates, and who holds a slot of what.
+
+A key is printed as it is stored: l:GROUP:KEY of a limit, r:GROUP:KEY of a rate, m0:KEY of a
+mutex, c0:KEY of a chain (the number is the length of the tenant's name before the key). A
+slot that nobody holds any more may be kept for a while: a rate's until its window is over,
+a crashed runner's until its handler must be gone.
+Each list has at most 500 lines; more says that there are others.`
+
+// limits shows bounds and releases chains.
+func (s *shell) limits() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "limits", Short: "Show limits, rates and turns", Long: limitsHelp, Args: exactly(0, ""),
+		Example: "  rowlock limits --json\n  rowlock limits blocked\n  rowlock limits release c0:account:42",
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
+			v, err := viewLimits(ctx, app.Bounds)
+			if err != nil {
+				return err
+			}
+			return s.answer(v, v.printed)
+		})
+	}
+	cmd.AddCommand(s.limitsBlocked(), s.limitsRelease())
+	return cmd
+}
+
+func (s *shell) limitsBlocked() *cobra.Command {
+	return &cobra.Command{
+		Use: "blocked", Short: "Show the keys that jobs wait for, and the chains that a dead job blocks", Args: exactly(0, ""),
+		Example: "  rowlock limits blocked --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
+				v, err := viewBlocked(ctx, app.Bounds)
+				if err != nil {
+					return err
+				}
+				return s.answer(v, v.printed)
+			})
+		},
+	}
+}
+
+func (s *shell) limitsRelease() *cobra.Command {
+	return &cobra.Command{
+		Use: "release KEY", Short: "Let a blocked chain go on without its dead jobs, which stay dead",
+		Args:    exactly(1, "the key as `rowlock limits blocked` prints it"),
+		Example: "  rowlock limits release c0:account:42",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
+				done, err := app.Bounds.Release(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				doc := struct {
+					Dead  int `json:"dead"`
+					Woken int `json:"woken"`
+				}{done.Dead, done.Woken}
+				return s.answer(doc, textOf("released from %s; %s can start", count(done.Dead, "dead job"), count(done.Woken, "job")))
+			})
+		},
+	}
+}
+
+// limitsView is what is declared and held.
+type limitsView struct {
+	Declared []declaredView `json:"declared"`
+	Held     []heldView     `json:"held"`
+	More     bool           `json:"more"`
+}
+
+type declaredView struct {
+	Kind     string           `json:"kind"`
+	Sort     domain.BoundSort `json:"sort"`
+	Group    string           `json:"group"`
+	N        int              `json:"n"` // 0: the kind declares none any more
+	WindowMS float64          `json:"window_ms"`
+	At       moment           `json:"declared_at"`
+}
+
+type heldView struct {
+	Key    string  `json:"key"`
+	Slot   int     `json:"slot"`
+	Job    string  `json:"job"` // "": only kept for a while
+	Runner string  `json:"runner"`
+	Since  moment  `json:"since"`
+	LeftMS float64 `json:"left_ms"`
+}
+
+func viewLimits(ctx context.Context, b driving.Bounds) (v limitsView, err error) {
+	declared, err := b.Declared(ctx, "", domain.MaxPage)
+	if err != nil {
+		return v, err
+	}
+	held, err := b.Held(ctx, domain.Slot{}, domain.MaxPage)
+	if err != nil {
+		return v, err
+	}
+	v = limitsView{Declared: []declaredView{}, Held: []heldView{}, More: max(len(declared), len(held)) >= domain.MaxPage}
+	for _, d := range declared {
+		v.Declared = append(v.Declared, declaredView{d.Kind, d.Sort, d.Group, d.N, millis(d.Window), moment(d.At)})
+	}
+	for _, h := range held {
+		job := ""
+		if !h.Job.IsZero() {
+			job = h.Job.String()
+		}
+		v.Held = append(v.Held, heldView{h.Key, h.Index, job, h.Runner, moment(h.Since), millis(h.Left)})
+	}
+	return v, nil
+}
+
+func (v limitsView) printed(w io.Writer) error {
+	declared := make([][]string, len(v.Declared))
+	for i, d := range v.Declared {
+		window := ""
+		if d.WindowMS > 0 {
+			window = spanText(d.WindowMS)
+		}
+		declared[i] = []string{d.Kind, d.Sort.String(), d.Group, d.At.String(), strconv.Itoa(d.N), window}
+	}
+	if err := grid(w, 4, []string{"kind", "sort", "group", "declared", "n", "window"}, declared); err != nil {
+		return err
+	}
+	held := make([][]string, len(v.Held))
+	for i, h := range v.Held {
+		held[i] = []string{h.Key, h.Job, h.Runner, h.Since.String(), strconv.Itoa(h.Slot), spanText(h.LeftMS)}
+	}
+	if err := grid(w, 4, []string{"key", "held by", "runner", "since", "slot", "kept for"}, held); err != nil {
+		return err
+	}
+	return moreLine(w, v.More)
+}
+
+// blockedView is who waits for what.
+type blockedView struct {
+	Waiting []waitingView `json:"waiting"`
+	Chains  []chainView   `json:"chains"`
+	More    bool          `json:"more"`
+}
+
+type waitingView struct {
+	Key   string `json:"key"`
+	Jobs  int    `json:"jobs"`
+	Exact bool   `json:"exact"` // false: there are at least so many
+}
+
+type chainView struct {
+	Key string       `json:"key"`
+	Job domain.JobID `json:"job"` // the dead one
+}
+
+func viewBlocked(ctx context.Context, b driving.Bounds) (v blockedView, err error) {
+	waiting, err := b.Waiting(ctx, "", domain.MaxPage)
+	if err != nil {
+		return v, err
+	}
+	chains, err := b.Chains(ctx, "", domain.MaxPage)
+	if err != nil {
+		return v, err
+	}
+	v = blockedView{Waiting: []waitingView{}, Chains: []chainView{}, More: max(len(waiting), len(chains)) >= domain.MaxPage}
+	for _, x := range waiting {
+		v.Waiting = append(v.Waiting, waitingView{x.Key, x.N, x.Exact})
+	}
+	for _, c := range chains {
+		v.Chains = append(v.Chains, chainView{c.Key, c.Job})
+	}
+	return v, nil
+}
+
+func (v blockedView) printed(w io.Writer) error {
+	waiting := make([][]string, len(v.Waiting))
+	for i, x := range v.Waiting {
+		n := strconv.Itoa(x.Jobs)
+		if !x.Exact {
+			n += "+"
+		}
+		waiting[i] = []string{x.Key, n}
+	}
+	if err := grid(w, 1, []string{"key", "jobs that wait"}, waiting); err != nil {
+		return err
+	}
+	chains := make([][]string, len(v.Chains))
+	for i, c := range v.Chains {
+		chains[i] = []string{c.Key, c.Job.String()}
+	}
+	if err := grid(w, 2, []string{"blocked chain", "by the dead job"}, chains); err != nil {
+		return err
+	}
+	return moreLine(w, v.More)
+}
+
+func moreLine(w io.Writer, more bool) error {
+	if !more {
+		return nil
+	}
+	return line(w, "there are more than %d", domain.MaxPage)
+}
+
+// spanText is a span of a document for people, "" for none.
+func spanText(ms float64) string {
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(ms/1000, 'f', -1, 64) + "s"
+}

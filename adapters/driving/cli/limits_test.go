@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driving"
+)
+
+// fakeBounds is what there is to be shown.
+type fakeBounds struct {
+	declared []domain.Declaration
+	held     []domain.Holder
+	waiting  []driving.Waiting
+	chains   []domain.Chain
+	released string
+	err      error
+}
+
+func (f *fakeBounds) Declared(context.Context, string, int) ([]domain.Declaration, error) {
+	return f.declared, f.err
+}
+
+func (f *fakeBounds) Held(context.Context, domain.Slot, int) ([]domain.Holder, error) {
+	return f.held, f.err
+}
+
+func (f *fakeBounds) Waiting(context.Context, string, int) ([]driving.Waiting, error) {
+	return f.waiting, f.err
+}
+
+func (f *fakeBounds) Chains(context.Context, string, int) ([]domain.Chain, error) {
+	return f.chains, f.err
+}
+
+func (f *fakeBounds) Release(_ context.Context, key string) (driving.Released, error) {
+	f.released = key
+	return driving.Released{Dead: 1, Woken: 2}, f.err
+}
+
+func someBounds() *fakeBounds {
+	return &fakeBounds{
+		declared: []domain.Declaration{
+			{Kind: "mail", Sort: domain.BoundLimit, Group: "smtp", N: 4, At: now()},
+			{Kind: "mail", Sort: domain.BoundRate, Group: "smtp", N: 100, Window: 90 * time.Second, At: now()},
+		},
+		held: []domain.Holder{
+			{Slot: domain.Slot{Key: "l:smtp:eu", Index: 3}, Job: id(7), Runner: "host-1", Since: now()},
+			{Slot: domain.Slot{Key: "r:smtp:", Index: 0}, Since: now(), Left: 1500 * time.Millisecond},
+		},
+		waiting: []driving.Waiting{{Key: "l:smtp:eu", N: 1000}, {Key: "m0:a\x1b[2Jb", N: 3, Exact: true}},
+		chains:  []domain.Chain{{Key: "c0:account:42", Job: id(8)}},
+	}
+}
+
+func TestLimits(t *testing.T) {
+	got := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits", "--json")
+	want := `{"declared":[` +
+		`{"kind":"mail","sort":"limit","group":"smtp","n":4,"window_ms":0,"declared_at":"2026-01-02T03:04:05.678Z"},` +
+		`{"kind":"mail","sort":"rate","group":"smtp","n":100,"window_ms":90000,"declared_at":"2026-01-02T03:04:05.678Z"}],"held":[` +
+		`{"key":"l:smtp:eu","slot":3,"job":"` + id(7).String() + `","runner":"host-1","since":"2026-01-02T03:04:05.678Z","left_ms":0},` +
+		`{"key":"r:smtp:","slot":0,"job":"","runner":"","since":"2026-01-02T03:04:05.678Z","left_ms":1500}],"more":false}` + "\n"
+	if got.code != 0 || got.out != want {
+		t.Errorf("%d, got\n%s, want\n%s", got.code, got.out, want)
+	}
+	text := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits").out
+	for _, part := range []string{"smtp", "90s", "l:smtp:eu", id(7).String(), "host-1", "1.5s"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}
+
+func TestLimitsOfNothing(t *testing.T) {
+	got := runner{fake: &fake{bounds: &fakeBounds{}}}.run(t, "limits", "blocked", "--json")
+	if got.out != `{"waiting":[],"chains":[],"more":false}`+"\n" {
+		t.Errorf("got %s", got.out)
+	}
+}
+
+func TestLimitsBlocked(t *testing.T) {
+	got := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits", "blocked", "--json")
+	want := `{"waiting":[{"key":"l:smtp:eu","jobs":1000,"exact":false},{"key":"m0:a\u001b[2Jb","jobs":3,"exact":true}],` +
+		`"chains":[{"key":"c0:account:42","job":"` + id(8).String() + `"}],"more":false}` + "\n"
+	if got.code != 0 || got.out != want {
+		t.Errorf("%d, got\n%s, want\n%s", got.code, got.out, want)
+	}
+	text := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits", "blocked").out
+	if !strings.Contains(text, "1000+") || !strings.Contains(text, "c0:account:42") || strings.Contains(text, "\x1b") {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestLimitsOfManySayThatThereAreMore(t *testing.T) {
+	b := someBounds()
+	b.chains = make([]domain.Chain, domain.MaxPage)
+	if got := (runner{fake: &fake{bounds: b}}).run(t, "limits", "blocked"); !strings.Contains(got.out, "more than 500") {
+		t.Errorf("got %s", got.out)
+	}
+}
+
+func TestLimitsRelease(t *testing.T) {
+	b := someBounds()
+	got := runner{fake: &fake{bounds: b}}.run(t, "limits", "release", "c0:account:42", "--json")
+	if got.code != 0 || b.released != "c0:account:42" || got.out != `{"dead":1,"woken":2}`+"\n" {
+		t.Errorf("%+v, released %q", got, b.released)
+	}
+	b.err = &domain.Fault{Code: domain.NotFound, Op: "release chain", Hint: "no dead job blocks this chain"}
+	if got := (runner{fake: &fake{bounds: b}}).run(t, "limits", "release", "c0:x"); got.code == 0 || !strings.Contains(got.err, "no dead job") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/application/enqueue"
+)
+
+func limited(n, keys, hold int) []Limited {
+	all := make([]Limited, n)
+	for i := range all {
+		all[i] = Limited{Key: fmt.Sprint("k", i%keys), Hold: hold}
+	}
+	return all
+}
+
+// longLease is one that a busy machine does not lose.
+const longLease = 30 * time.Second
+
+// rounds of a campaign: 20 in its long form.
+func rounds() int {
+	if os.Getenv("ROWLOCK_STRESS") == "1" {
+		return 20
+	}
+	return 1
+}
+
+// shortened is so many jobs in the long form of a campaign; else enough to see two
+// processes meet.
+func (b *box) shortened(all int) int {
+	switch {
+	case os.Getenv("ROWLOCK_STRESS") == "1":
+		return all
+	case b.store.own:
+		return all / 3
+	}
+	return all / 8
+}
+
+// TestLimits has four processes of 16 workers hold to limits, on their own word.
+func TestLimits(t *testing.T) { onEveryStore(t, testLimits) }
+
+func testLimits(t *testing.T, b *box) {
+	for range rounds() {
+		for _, limit := range []int{1, 2, 7} {
+			g := newGauge(t)
+			jobs := b.shortened(500)
+			enqueueAll(b, limited(jobs, 1, 1), nil)
+			crew := b.crew(g, 4, limit, longLease)
+			eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
+			dismiss(crew)
+			if most := g.highest("k0"); most > limit || limit > 1 && most < 2 {
+				t.Errorf("at most %d ran at one time under a limit of %d", most, limit)
+			}
+			checkOnce(t, g, jobs)
+			b.ok("jobs", "delete", "--all", "--state", "done")
+		}
+	}
+}
+
+func checkOnce(t *testing.T, g *gauge, jobs int) {
+	t.Helper()
+	runs := g.runs()
+	if len(runs) != jobs {
+		t.Errorf("%d of %d jobs ran", len(runs), jobs)
+	}
+	for id, n := range runs {
+		if n != 1 {
+			t.Errorf("job %s ran %d times", id, n)
+		}
+	}
+}
+
+// TestLimitsThroughKills: two of four processes are killed and replaced while their
+// handlers hold slots.
+func TestLimitsThroughKills(t *testing.T) { onEveryStore(t, testLimitsThroughKills) }
+
+func testLimitsThroughKills(t *testing.T, b *box) {
+	for range rounds() {
+		const limit, keys, lease = 2, 3, 2 * time.Second
+		g, jobs := newGauge(t), b.shortened(400)
+		enqueueAll(b, limited(jobs, keys, 20), nil)
+		crew := b.crew(g, 4, limit, lease)
+		eventually(t, "handlers run", func() bool { return len(g.runs()) >= jobs/10 })
+		for i := range 2 {
+			crew[i].signal(syscall.SIGKILL)
+			<-crew[i].ended
+			crew[i] = b.hire(g, limit, lease)
+		}
+		eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
+		eventually(t, "no slot is held", func() bool { return len(read[limits](t, b.ok("limits", "--json")).Held) == 0 })
+		dismiss(crew)
+		for i := range keys {
+			if most := g.highest(fmt.Sprint("k", i)); most > limit {
+				t.Errorf("%d of key %d ran at one time under a limit of %d", most, i, limit)
+			}
+		}
+		b.ok("jobs", "delete", "--all", "--state", "done")
+	}
+}
+
+// limits is what rowlock limits --json says.
+type limits struct {
+	Held []struct {
+		Key string `json:"key"`
+	} `json:"held"`
+}
+
+// TestRate looks at every window of a log of starts.
+func TestRate(t *testing.T) { onEveryStore(t, testRate) }
+
+func testRate(t *testing.T, b *box) {
+	g := newGauge(t)
+	const jobs = 4 * rateN
+	all := make([]Rated, jobs)
+	for i := range all {
+		all[i] = Rated{Limited{Key: "r"}}
+	}
+	enqueueAll(b, all, nil)
+	crew := b.crew(g, 2, 1, longLease)
+	eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
+	dismiss(crew)
+	checkOnce(t, g, jobs)
+	starts := g.starts("r")
+	for i := rateN; i < len(starts); i++ {
+		// A handler looks at the clock a moment after its start was noted, and some
+		// moments are longer than others.
+		if gap := starts[i].Sub(starts[i-rateN]); gap < rateWindow-rateWindow/20 {
+			t.Errorf("starts %d to %d lie within %v", i-rateN, i, gap)
+		}
+	}
+}
+
+// TestChains: jobs of a chain run one after the other and in order, on four processes.
+func TestChains(t *testing.T) { onEveryStore(t, testChains) }
+
+func testChains(t *testing.T, b *box) {
+	g, jobs := newGauge(t), b.shortened(300)
+	all := make([]Keyed, jobs)
+	for i := range all {
+		all[i] = Keyed{Limited{Key: fmt.Sprint("c", i%3)}}
+	}
+	enqueueAll(b, all, func(i int) []enqueue.Option { return []enqueue.Option{enqueue.Chain(all[i].Key)} })
+	crew := b.crew(g, 4, 1, longLease)
+	eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
+	dismiss(crew)
+	checkOnce(t, g, jobs)
+	last := map[string]string{}
+	for _, v := range g.visits {
+		if v.Job <= last[v.Key] {
+			t.Errorf("chain %s: %s ran after %s", v.Key, v.Job, last[v.Key])
+		}
+		last[v.Key] = v.Job
+		if g.highest(v.Key) > 1 {
+			t.Fatalf("two of chain %s ran at one time", v.Key)
+		}
+	}
+}
