@@ -43,6 +43,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			LimitOrder: "(SELECT NULL)",
 			Empty:      "0x",
 			Past:       hint(past),
+			Seek:       before(hint(seekID)),
 			HasTable: "SELECT 1 FROM sys.tables AS t JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE s.name = " +
 				literal(cfg.Schema) + " AND t.name = CAST(" + asText("$1") + " AS NVARCHAR(128))",
 		},
@@ -61,11 +62,8 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 		Save:    [3]string{"SAVE TRANSACTION rowlock_host", "ROLLBACK TRANSACTION rowlock_host", ""},
 		Singles: true,
 	}
-	d.Hot = bunstore.Hot{
-		Insert: newInserter(&d).Insert,
-		Take:   newClaimer(&d).Take,
-		Settle: newSettler(&d).Settle,
-	}
+	in, cl, st, sl := newInserter(&d), newClaimer(&d), newSettler(&d), newSlots(&d)
+	d.Hot = bunstore.Hot{Insert: in.Insert, Take: cl.Take, Settle: st.Settle, TakeSlots: sl.Take, Waiters: sl.Waiters}
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // TestBind has every name go as its bytes, and what a statement reads as text as
@@ -45,7 +46,14 @@ func TestNoNameIsText(t *testing.T) {
 	_, _ = store.Job(ctx, domain.JobID{1}, "")
 	_ = store.Beat(ctx, domain.RunnerInfo{ID: "r", Kinds: []string{"k"}}, 1)
 	_ = store.Leave(ctx, "r")
-	if len(s.asked) < 15 {
+	_, _ = store.Held(ctx, domain.Slot{Key: "l:g:k"}, 5)
+	_, _ = store.BlockedKeys(ctx, "l:g:k", 5)
+	_, _ = store.Chains(ctx, "c0:k", 5)
+	_, _ = store.Declared(ctx, "k", 5)
+	_, _ = store.Wake(ctx, []string{"l:g:k", "m0:k"})
+	_, _ = store.Expire(ctx, 5)
+	_, _ = store.Reap(ctx, driven.ReapRequest{Limit: 5})
+	if len(s.asked) < 23 {
 		t.Fatalf("only %d statements were run", len(s.asked))
 	}
 	for _, a := range s.asked {
@@ -57,7 +65,7 @@ func TestNoNameIsText(t *testing.T) {
 				t.Errorf("parameter %d is a %T in %s", i+1, arg, a.text)
 			}
 		}
-		waits := strings.Contains(a.text, "AS j WHERE") && strings.Contains(a.text, "rowlock_jobs")
+		waits := strings.Contains(a.text, "[rowlock_jobs] AS j WHERE")
 		if waits && !strings.Contains(a.text, "j.id = @p") {
 			t.Errorf("a look waits for who changes a row: %s", a.text)
 		}

@@ -17,6 +17,9 @@ const (
 
 // selectText renders a read with TOP; hints stand behind the table.
 func selectText(q bunstore.Select) string {
+	if q.Index == "blocked" && q.Lock == bunstore.NoLock {
+		q.Lock = bunstore.Past // whoever changes such a row looks for waiters after that
+	}
 	var b strings.Builder
 	b.WriteString("SELECT ")
 	if q.Limit != "" {

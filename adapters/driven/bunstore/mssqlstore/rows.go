@@ -17,9 +17,9 @@ func width(column string) int {
 	switch column {
 	case "queue", "kind":
 		return 121
-	case "tenant", "unique_key", "limit_key", "grp":
+	case "tenant", "unique_key", "grp":
 		return 191
-	case "unique_lock", "lock", "bound":
+	case "unique_lock", "lock", "bound", "limit_key":
 		return 401
 	}
 	return 0
@@ -34,6 +34,8 @@ func source(c bunstore.Col) (in, out string) {
 	switch {
 	case c.Type == bunstore.ColID:
 		return "VARCHAR(32)", "CONVERT(BINARY(16), " + text + ", 2)"
+	case c.Name == "slot":
+		return "INT", text
 	case c.Type == bunstore.ColInt:
 		return "BIGINT", text
 	case n > 0:

@@ -63,7 +63,7 @@ func TestSchemaText(t *testing.T) {
 func TestDownUndoesUp(t *testing.T) {
 	made := regexp.MustCompile(`(?m)^CREATE (TABLE|VIEW|FUNCTION) (\S+)`)
 	gone := regexp.MustCompile(`(?m)^DROP (TABLE|VIEW|FUNCTION) ([^\s;]+);$`)
-	for _, step := range []string{"0001_jobs", "0002_runners"} {
+	for _, step := range []string{"0001_jobs", "0002_runners", "0003_bounds"} {
 		up, down := read(t, step+".up.sql"), read(t, step+".down.sql")
 		want := map[string]bool{}
 		for _, m := range made.FindAllStringSubmatch(up, -1) {
@@ -93,29 +93,42 @@ func read(t *testing.T, file string) string {
 // TestIndexKeysFit has every key within what the server allows, by design and not
 // by the values that happen to come: 900 bytes clustered, 1,700 otherwise.
 func TestIndexKeysFit(t *testing.T) {
-	up := read(t, "0001_jobs.up.sql")
-	widths := columnWidths(up)
 	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX \[\{prefix\}(\w+)\] ON \S+ \(([^)]+)\)`)
-	found := index.FindAllStringSubmatch(up, -1)
-	if len(found) != 8 {
-		t.Fatalf("found %d indexes, want 8", len(found))
-	}
-	for _, m := range found {
-		total := widths["id"] // the clustered key is in every one
-		for _, column := range strings.Split(m[2], ", ") {
-			w, known := widths[column]
-			if !known {
-				t.Errorf("%s: no width of %s", m[1], column)
+	clustered := regexp.MustCompile(`(?m)CONSTRAINT \[\{prefix\}(\w+)\] PRIMARY KEY (?:CLUSTERED )?\(([^)]+)\)`)
+	for step, want := range map[string]struct{ indexes, tables int }{"0001_jobs": {8, 1}, "0003_bounds": {3, 3}} {
+		up := read(t, step+".up.sql")
+		widths := columnWidths(up)
+		keys := clustered.FindAllStringSubmatch(up, -1)
+		widest := 0 // the clustered key is in every other one
+		for _, m := range keys {
+			n := keyWidth(t, widths, m)
+			if widest = max(widest, n); n > 900 {
+				t.Errorf("the clustered key %s may have %d bytes", m[1], n)
 			}
-			total += w
 		}
-		if total > 1700 {
-			t.Errorf("the key of %s may have %d bytes", m[1], total)
+		found := index.FindAllStringSubmatch(up, -1)
+		if len(found) != want.indexes || len(keys) != want.tables {
+			t.Fatalf("%s: found %d indexes and %d tables, want %v", step, len(found), len(keys), want)
+		}
+		for _, m := range found {
+			if n := keyWidth(t, widths, m) + widest; n > 1700 {
+				t.Errorf("the key of %s may have %d bytes", m[1], n)
+			}
 		}
 	}
-	if widths["id"] > 900 {
-		t.Error("the clustered key is too wide")
+}
+
+// keyWidth is how many bytes the columns of an index may have.
+func keyWidth(t *testing.T, widths map[string]int, index []string) (total int) {
+	t.Helper()
+	for _, column := range strings.Split(index[2], ", ") {
+		w, known := widths[column]
+		if !known {
+			t.Errorf("%s: no width of %s", index[1], column)
+		}
+		total += w
 	}
+	return total
 }
 
 func columnWidths(up string) map[string]int {

@@ -14,9 +14,9 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// claimed is one row of a claim's answer, ScanClaims' 22 columns.
+// claimed is one row of a claim's answer, ScanClaims' 25 columns.
 func claimed(n int) []driver.Value {
-	row := make([]driver.Value, 22)
+	row := make([]driver.Value, 25)
 	id := make([]byte, 16)
 	id[14], id[15] = byte(n>>8), byte(n)
 	row[0], row[1], row[11] = id, []byte("k"), []byte("{}")

@@ -33,10 +33,31 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 		"prune":        bunstore.PruneText(d, domain.Done, false),
 		"next":         bunstore.NextText(d),
 	}
+	maps.Copy(texts, boundTexts(d))
 	for name, text := range texts {
 		texts[name] = d.Marks.Compile(text).Text
 	}
 	return texts
+}
+
+// boundTexts are those of jobs that have bounds.
+func boundTexts(d *bunstore.Dialect) map[string]string {
+	return map[string]string{
+		"turns_add":    bunstore.AddTurnsText(d),
+		"turns_place":  bunstore.PlaceTurnsText(d),
+		"slots_taken":  bunstore.TakenText(d),
+		"slots_take":   takeSlotsText(d),
+		"slots_hold":   bunstore.HoldText(d, false),
+		"slots_ended":  bunstore.EndedText(d),
+		"slots_reap":   bunstore.ReapText(d),
+		"slots_held":   bunstore.HeldText(d),
+		"admit_heads":  bunstore.HeadsText(d),
+		"admit_park":   bunstore.ParkText(d),
+		"wake_turns":   bunstore.TurnsText(d),
+		"wake_waited":  bunstore.WaitedText(d),
+		"wake_waiters": waitersText(d),
+		"wake_ready":   bunstore.ReadyText(d),
+	}
 }
 
 // TestGolden pins each hot statement. ROWLOCK_UPDATE=1 writes them anew: read them
@@ -119,6 +140,12 @@ func TestHints(t *testing.T) {
 		"next":        "AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
 		"settle_any":  "AS o INNER LOOP JOIN [dbo].[rowlock_jobs] AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
 		"insert_full": "AS h WITH (FORCESEEK, READCOMMITTEDLOCK) WHERE h.id = o.id",
+		"slots_take":  "AS s WITH (FORCESEEK, ROWLOCK, UPDLOCK, READCOMMITTEDLOCK) ON s.bound = a.bound AND s.slot = a.slot WHERE s.token IS NULL AND s.ends_at <= @now",
+		"slots_hold":  "[dbo].[rowlock_slots] AS j WITH (FORCESEEK, ROWLOCK) ON j.bound = o.bound AND j.slot = o.slot AND j.job = o.id AND j.token = o.token",
+		"admit_park":  "AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
+		"turns_place": "[dbo].[rowlock_job_keys] AS j WITH (FORCESEEK, ROWLOCK) ON j.job = o.id",
+		"wake_turns":  "WHERE NOT EXISTS (SELECT 1 FROM [dbo].[rowlock_slots] AS s WITH (FORCESEEK) WHERE s.bound = r.bound",
+		"wake_waited": "EXISTS (SELECT 1 FROM [dbo].[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 2",
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !strings.Contains(texts[name], want[name]) {
@@ -149,7 +176,7 @@ func TestRowSource(t *testing.T) {
 			t.Errorf("the row source has no %q:\n%s", part, got)
 		}
 	}
-	limits := map[string]int{"queue": domain.MaxQueue, "kind": domain.MaxKind, "tenant": domain.MaxTenant, "unique_key": domain.MaxKey}
+	limits := map[string]int{"queue": domain.MaxQueue, "kind": domain.MaxKind, "tenant": domain.MaxTenant, "unique_key": domain.MaxKey, "grp": domain.MaxGroup, "bound": domain.MaxBound}
 	for column, limit := range limits {
 		if width(column) != limit+1 {
 			t.Errorf("%s is %d bytes wide, want %d", column, width(column), limit+1)

@@ -1,0 +1,1 @@
+SELECT o.bound, (SELECT TOP (1) j.job FROM [dbo].[rowlock_job_keys] AS j WHERE j.bound = o.bound AND j.place IS NOT NULL ORDER BY j.place, j.job) FROM (SELECT CONVERT(VARBINARY(401), CONVERT(VARCHAR(401), t.bound COLLATE Latin1_General_100_BIN2_UTF8)) AS bound FROM OPENJSON(CONVERT(NVARCHAR(MAX), @p1)) WITH (bound NVARCHAR(401) '$[0]') AS t) AS o

@@ -1,0 +1,1 @@
+SELECT TOP (@p1) j.bound, j.slot FROM [dbo].[rowlock_slots] AS j WHERE j.ends_at > 0 AND j.ends_at <= COALESCE(CONVERT(BIGINT, @p2), DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME())) AND j.token IS NULL ORDER BY j.ends_at
