@@ -394,45 +394,57 @@ func boundMany(c *rig) {
 // interleave: of a job that is parked while another gives its key back, one
 // looks last and wakes it, also where the job comes in a host's transaction.
 func boundInterleave(c *rig) {
+	const keys = 10 // a round
 	stores := c.handles(2)
-	for round := range size(100, 1000) {
-		key := fmt.Sprint("k", round%7)
-		first := c.one(mutex(key))
-		busy := c.startOnly(first)
-		second := c.job(mutex(key))
-		commit := c.enterOr(second, round%2 == 1)
-		commit()
-		claimed := c.claim(1)
+	for round := range size(10, 100) {
+		first, second := make([]domain.NewJob, keys), make([]domain.NewJob, keys)
+		for k := range keys {
+			first[k], second[k] = c.job(mutex(fmt.Sprint("k", k))), c.job(mutex(fmt.Sprint("k", k)))
+		}
+		c.add(first...)
+		busy := c.start(keys)
+		equalIDs(c, "started jobs", idsStarted(busy), idsOfNew(first))
+		c.bring(second, round%2 == 1)
+		claimed := c.claim(keys)
+		equalIDs(c, "claimed jobs", idsOf(claimed), idsOfNew(second))
 		var got []started
 		c.race(2, func(i int) error {
-			if i == 0 {
-				return c.overBy(stores[0], busy, done(busy.Claimed))
+			for k := range keys {
+				if i == 0 {
+					if err := c.overBy(stores[0], busy[k], done(busy[k].Claimed)); err != nil {
+						return err
+					}
+					continue
+				}
+				running, err := c.admitBy(stores[1], claimed[k:k+1])
+				if got = append(got, running...); err != nil {
+					return err
+				}
 			}
-			running, err := c.admitBy(stores[1], claimed)
-			got = running
-			return err
+			return nil
 		})
-		if len(got) == 0 {
-			got = c.start(1)
+		got = append(got, c.start(keys)...)
+		equalIDs(c, fmt.Sprintf("jobs started in round %d", round), sorted(idsStarted(got)), idsOfNew(second))
+		var outcomes []driven.Outcome
+		for _, s := range got {
+			outcomes = append(outcomes, s.with(done(s.Claimed)))
 		}
-		equalIDs(c, fmt.Sprintf("jobs started in round %d", round), idsStarted(got), []domain.JobID{second.ID})
-		c.over(got[0], done)
+		c.settled(outcomes...)
 	}
 	c.taken()
 }
 
-// enterOr inserts a job, in a host's transaction if asked and there are any, and
-// gives what makes it visible.
-func (c *rig) enterOr(n domain.NewJob, inTx bool) (commit func()) {
+// bring inserts jobs, in a host's transaction if asked and there are any.
+func (c *rig) bring(jobs []domain.NewJob, inTx bool) {
 	c.Helper()
 	if !inTx || c.Begin == nil {
-		c.add(n)
-		return func() {}
+		c.add(jobs...)
+		return
 	}
 	tx, ins := c.begin()
-	_, err := ins.Insert(c.Context(), []domain.NewJob{n})
+	_, err := ins.Insert(c.Context(), jobs)
 	c.ok("insert", err)
-	return func() { c.ok("commit", tx.Commit()) }
+	c.ok("commit", tx.Commit())
 }
 
 // expiresIn checks when the next slot expires, but for the cut of a moment.
