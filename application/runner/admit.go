@@ -48,6 +48,9 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	parked := make(map[domain.JobID]bool, len(answer.Parked))
 	for _, p := range answer.Parked {
 		parked[p.ID] = true
+		if b := s.buckets[p.Key]; b != nil {
+			b.full(s.clock.now())
+		}
 	}
 	fit := make([]*attempt, 0, len(admitted))
 	for _, a := range chunk {
@@ -73,6 +76,11 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 func (l *lane) enter(a *attempt, slots []domain.HeldSlot) bool {
 	s := l.session
 	a.grip.set(slots)
+	for _, h := range slots {
+		if b := s.buckets[h.Key]; b != nil {
+			b.enter()
+		}
+	}
 	if a.move(admitting, waiting) {
 		s.claimed(a)
 		s.waker.watch(slots)
@@ -88,9 +96,6 @@ func (l *lane) park(a *attempt) {
 	a.phase.Store(finished)
 	l.load.Add(-1)
 	s.held.forget(a)
-	if b := a.plan.bucket; b != nil {
-		b.full()
-	}
 	if s.deps.Observer != nil {
 		s.observe(a.event(domain.EventParked))
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 // parks it.
 const anteMost = 100 * time.Millisecond
 
+// tryFirst is the first wait before a full bucket is tried again.
+const tryFirst = 5 * time.Millisecond
+
 // bucket is a limit's bucket for jobs without a key, as far as this runner knows
 // it. What it says decides nothing: it is for asking the store neither too early
 // nor too late.
@@ -18,29 +22,53 @@ type bucket struct {
 	n     int
 	mu    sync.Mutex
 	free  int           // slots that are likely free
+	held  int           // slots that this runner holds
 	freed time.Duration // when this runner last gave one back
+	try   time.Duration // when one may be asked for though none seems free; 0: not known to be full
+	gap   time.Duration // between two such tries
 }
 
-// take claims likely free slots, at most want.
-func (b *bucket) take(want int) int {
+// take claims likely free slots, at most want. Where the store once had none left,
+// what it has now is tried, one at a time.
+func (b *bucket) take(want int, now time.Duration) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := min(b.free, want)
 	b.free -= n
+	if n == 0 && want > 0 && b.held < b.n && b.try > 0 && now >= b.try {
+		b.try = now + b.gap
+		return 1
+	}
 	return n
+}
+
+// enter is told of a slot that was won.
+func (b *bucket) enter() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held++
+	b.gap = tryFirst
+	switch {
+	case b.held >= b.n: // nobody else has any: what is free is known again
+		b.try = 0
+	case b.try > 0 && b.free == 0: // there may be another
+		b.free = 1
+	}
 }
 
 func (b *bucket) give(now time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.free, b.freed = min(b.free+1, b.n), now
+	b.held = max(b.held-1, 0)
+	b.free, b.freed = min(b.free+1, b.n-b.held), now
 }
 
 // full is told that the store had no slot left.
-func (b *bucket) full() {
+func (b *bucket) full(now time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.free = 0
+	b.free, b.gap = 0, min(max(2*b.gap, tryFirst), anteMost)
+	b.try = now + b.gap
 }
 
 // use is how many jobs may start now or wait, of a bucket that this runner gave a
@@ -85,7 +113,7 @@ func (l *lane) due() (batch []*attempt) {
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
 	for b, line := range l.ante.lines {
-		n := b.take(len(line))
+		n := b.take(len(line), now)
 		for n < len(line) && now-line[n].taken >= anteMost {
 			n++
 		}
@@ -126,7 +154,8 @@ type part struct {
 
 // parts divides a claim where a bucket's jobs come and go and has no use for all
 // that the lane has room for: of those kinds no more is claimed than may start or
-// wait here. Whose turn it is to be asked first changes.
+// wait here. Chance says who is asked first: turns could fall in step with how much
+// room there is.
 func (l *lane) parts(n int) []part {
 	whole := []part{{l.kinds, n}}
 	if !l.gated {
@@ -155,7 +184,7 @@ func (l *lane) parts(n int) []part {
 			tight.kinds = append(tight.kinds, kind)
 		}
 	}
-	if l.flip = !l.flip; l.flip {
+	if rand.IntN(2) == 0 {
 		return []part{plain, tight}
 	}
 	return []part{tight, plain}

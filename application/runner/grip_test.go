@@ -195,7 +195,7 @@ func TestAnAdmissionThatFails(t *testing.T) {
 		k.store.bound.Store(&fails)
 		k.started(runner.Config{Concurrency: 4})
 		ids := k.put("k", 10)
-		time.Sleep(10 * time.Second)
+		time.Sleep(10*time.Second + time.Second/2)
 		k.wantState(domain.Ready, ids...)
 		if n := k.store.claims.Load(); n > 30 {
 			t.Errorf("%d claims in 10 s", n)
@@ -230,5 +230,32 @@ func TestTheWakerSurvivesTheStore(t *testing.T) {
 			t.Errorf("%d errors in 10 s", n)
 		}
 		k.stop(r)
+	})
+}
+
+// A store may give a job again before this runner has heard that its outcome was
+// written: it runs at once, for its handler is gone.
+func TestAJobThatComesBackBeforeTheAnswerRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.handle("k", func(_ context.Context, task driven.Task) error {
+			if task.Attempt == 1 {
+				return domain.RetryAfter(time.Millisecond, context.Canceled)
+			}
+			return nil
+		})
+		slow := func(out []driven.Outcome) error {
+			_, err := k.store.Store.Settle(t.Context(), out)
+			time.Sleep(3 * time.Second) // the answer is on its way
+			return err
+		}
+		k.store.settle.Store(&slow)
+		k.started(runner.Config{})
+		ids := k.put("k", 3)
+		time.Sleep(7 * time.Second)
+		k.wantState(domain.Done, ids...)
+		if k.count(domain.EventReleased) > 0 {
+			t.Errorf("%d were given back", k.count(domain.EventReleased))
+		}
 	})
 }

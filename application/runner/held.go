@@ -15,13 +15,15 @@ type held struct {
 	jobs map[domain.JobID]*attempt
 }
 
-// add takes attempts in and answers those whose job is here already.
+// add takes attempts in and answers those whose job is here already. One that is
+// finished gives way: its handler is gone, and the store knew what came of it before
+// this runner heard so.
 func (h *held) add(batch []*attempt) (twice []*attempt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range batch {
 		id := a.claim.Job.ID
-		if _, here := h.jobs[id]; here {
+		if old, here := h.jobs[id]; here && old.phase.Load() != finished {
 			twice = append(twice, a)
 			continue
 		}

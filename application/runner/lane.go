@@ -31,7 +31,6 @@ type lane struct {
 	called    chan struct{} // a slot was freed for who waits in the ante
 	ante      ante
 	gated     bool // some of its kinds have a bucket
-	flip      bool
 	turns     rotation
 	empty     backoff
 	dry       int // claims in a row that gave nothing, though there shall be more
@@ -171,7 +170,7 @@ func (l *lane) loop() {
 // await waits for a signal, at most so long, and ends when the runner stops.
 func (l *lane) await(hungry, bell <-chan struct{}, most time.Duration) {
 	if l.waits() > 0 {
-		most = min(most, anteMost)
+		most = min(most, tryFirst)
 	}
 	timer := time.NewTimer(most)
 	defer timer.Stop()
