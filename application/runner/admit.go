@@ -45,13 +45,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	for i := range answer.Admitted {
 		admitted[answer.Admitted[i].ID] = answer.Admitted[i].Slots
 	}
-	parked := make(map[domain.JobID]bool, len(answer.Parked))
-	for _, p := range answer.Parked {
-		parked[p.ID] = true
-		if b := s.buckets[p.Key]; b != nil {
-			b.full(s.clock.now())
-		}
-	}
+	parked := s.parked(answer.Parked)
 	fit := make([]*attempt, 0, len(admitted))
 	for _, a := range chunk {
 		id := a.claim.Job.ID
@@ -69,6 +63,18 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	l.line.put(fit)
 	s.waker.add(answer.Wake...)
 	return nil
+}
+
+// parked names the jobs that were parked, and notes which buckets are full.
+func (s *session) parked(all []driven.Parking) map[domain.JobID]bool {
+	ids := make(map[domain.JobID]bool, len(all))
+	for _, p := range all {
+		ids[p.ID] = true
+		if b := s.buckets[p.Key]; b != nil {
+			b.full(s.clock.now())
+		}
+	}
+	return ids
 }
 
 // enter notes what an admitted job holds. It is false where the claim was given
