@@ -38,6 +38,7 @@ type claim struct {
 	driven.ClaimRequest
 	now, until int64
 	jobs       []driven.Claimed
+	tenant     string // whom a fair claim served last
 }
 
 // Claim takes what is due in a few round trips: the time, the first scheduled
@@ -49,15 +50,24 @@ func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driv
 			return err
 		}
 		c := &claim{store: s, ClaimRequest: req, now: now, until: now + ms(req.Lease)}
-		left, err := c.take(ctx)
+		left, err := c.serve(ctx)
 		if err != nil && len(c.jobs) == 0 {
 			return err // else those that were won count, and the caller comes again
 		}
-		slices.SortFunc(c.jobs, byTurn)
-		claims = driven.Claims{Jobs: c.jobs, Next: next, More: more || left || err != nil}
+		claims = driven.Claims{Jobs: c.jobs, Tenant: c.tenant, Next: next, More: more || left || err != nil}
 		return nil
 	})
 	return claims, err
+}
+
+// serve takes in the order of the line, or of the tenants.
+func (c *claim) serve(ctx context.Context) (left bool, err error) {
+	if c.Fair {
+		return c.takeFair(ctx)
+	}
+	left, err = c.take(ctx)
+	slices.SortFunc(c.jobs, byTurn)
+	return left, err
 }
 
 // take stamps and says whether something may be left beyond what it took.
