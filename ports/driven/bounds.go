@@ -46,7 +46,9 @@ type Slots interface {
 	// Reap looks at one page of slots: those whose job runs no more under the token
 	// that took them are kept for Linger and then free (slot/orphan), and rows of
 	// slots that were free for a minute go (slot/idle). What a running job holds is
-	// never touched (slot/live).
+	// never touched (slot/live), nor the slot of a rate before its window is over,
+	// counted from the admission where nobody said when the handler started
+	// (slot/started).
 	Reap(context.Context, ReapRequest) (Reaped, error)
 }
 

@@ -49,6 +49,7 @@ func slotCases() []testCase {
 		{"pages", slotPages},
 		{"idle", slotIdle},
 		{"stalled", slotStalled},
+		{"started", slotStarted},
 		{"held", slotHeld},
 	}
 }

@@ -335,6 +335,17 @@ func slotMutants() []mutant {
 				return b.Store.Hold(ctx, all)
 			}
 		}, []string{"slot/prolong"}},
+		{"forgets the window of a claim that crashes", func(b *broken, _ *Harness) {
+			b.onAdmit = func(ctx context.Context, r driven.AdmitRequest) (driven.Admission, error) {
+				got, err := b.Store.Admit(ctx, r)
+				for i, a := range got.Admitted {
+					for _, s := range a.Slots {
+						_ = b.Store.Hold(ctx, []driven.Holding{{Ticket: r.Wants[i].Ticket, Slot: s.Slot}})
+					}
+				}
+				return got, err
+			}
+		}, []string{"slot/started"}},
 		{"expires without a bound", func(b *broken, _ *Harness) {
 			b.onExpire = func(ctx context.Context, _ int) (driven.Expired, error) { return b.Store.Expire(ctx, 1000) }
 		}, []string{"slot/expire"}},

@@ -26,7 +26,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(claimMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants(),
+	return slices.Concat(claimMutants(), fairMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants(),
 		admitMutants(), wakeMutants(), declareMutants(), slotMutants(), turnMutants())
 }
 
@@ -62,7 +62,7 @@ func TestMustsAreTried(t *testing.T) {
 	}
 	bounds := slices.DeleteFunc(Cases(), func(name string) bool {
 		category, _, _ := strings.Cut(name, "/")
-		return !slices.Contains([]string{"bound", "turn", "slot"}, category)
+		return !slices.Contains([]string{"bound", "turn", "slot", "fair"}, category)
 	})
 	for _, name := range append(bounds, mustsOfThePorts(t)...) {
 		if !tried[name] {

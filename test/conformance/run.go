@@ -114,6 +114,7 @@ func categories() []category {
 		{name: "unique", cases: uniqueCases()},
 		{name: "claim", cases: claimCases()},
 		{name: "order", cases: orderCases()},
+		{name: "fair", cases: fairCases()},
 		{name: "bound", cases: boundCases()},
 		{name: "turn", cases: turnCases()},
 		{name: "slot", cases: slotCases()},

@@ -90,12 +90,25 @@ func (a *admitting) run(ctx context.Context) (answer driven.Admission, err error
 	if err != nil {
 		return answer, err
 	}
+	var holds []driven.Holding
 	for i := range a.all {
 		if q := &a.all[i]; q.Lacks == "" && !lost[q.ID] {
 			answer.Admitted = append(answer.Admitted, a.admitted(q))
+			holds = append(holds, a.windows(i)...)
 		}
 	}
-	return answer, a.park(ctx, won, &answer)
+	return answer, a.park(ctx, won, holds, &answer)
+}
+
+// windows keeps the slots of rates for their window from now on: a claim that
+// crashes cannot say any more when its handler started.
+func (a *admitting) windows(i int) (holds []driven.Holding) {
+	for _, slot := range a.all[i].Slots {
+		if window := a.bounds[slot.Key].Window; window > 0 {
+			holds = append(holds, driven.Holding{Ticket: a.wants[i].Ticket, Slot: slot, For: window})
+		}
+	}
+	return holds
 }
 
 // take takes the slots that were planned.
@@ -161,9 +174,9 @@ func (a *admitting) admitted(q *domain.Applicant) driven.Admitted {
 	return got
 }
 
-// park gives back what the others won and blocks them on what they lack.
-func (a *admitting) park(ctx context.Context, won map[domain.Slot]domain.JobID, answer *driven.Admission) error {
-	var free []driven.Holding
+// park gives back what the others won and blocks them on what they lack; holds are
+// written along.
+func (a *admitting) park(ctx context.Context, won map[domain.Slot]domain.JobID, holds []driven.Holding, answer *driven.Admission) error {
 	var losers []int
 	wake := map[string]bool{}
 	for i := range a.all {
@@ -174,14 +187,14 @@ func (a *admitting) park(ctx context.Context, won map[domain.Slot]domain.JobID, 
 		losers = append(losers, i)
 		for _, slot := range q.Slots {
 			if won[slot] == q.ID {
-				free = append(free, driven.Holding{Ticket: a.wants[i].Ticket, Slot: slot, End: true})
+				holds = append(holds, driven.Holding{Ticket: a.wants[i].Ticket, Slot: slot, End: true})
 			}
 		}
 		for _, key := range q.Keys {
 			wake[key] = true
 		}
 	}
-	if _, err := a.s.giveBack(ctx, a.c, free, a.s.t.slots.hold); err != nil {
+	if _, err := a.s.giveBack(ctx, a.c, holds, a.s.t.slots.hold); err != nil {
 		return err
 	}
 	parked := make(map[domain.JobID]bool, len(losers))

@@ -104,9 +104,11 @@ func (s *store) start(a *domain.Applicant, t domain.Ticket, bounds domain.Bounds
 		if s.slots[at.Key] == nil {
 			s.slots[at.Key] = map[int]*slot{}
 		}
-		s.slots[at.Key][at.Index] = &slot{job: t.ID, token: t.Token, changed: now}
-		delete(s.kept, at)
-		got.Slots = append(got.Slots, domain.HeldSlot{Slot: at, Window: bounds[at.Key].Window})
+		window := bounds[at.Key].Window
+		x := &slot{job: t.ID, token: t.Token, changed: now}
+		s.slots[at.Key][at.Index] = x
+		s.keep(at, x, window, now) // a claim that crashes cannot say any more when its handler started
+		got.Slots = append(got.Slots, domain.HeldSlot{Slot: at, Window: window})
 	}
 	answer.Admitted = append(answer.Admitted, got)
 }
