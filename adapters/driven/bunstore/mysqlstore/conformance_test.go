@@ -41,13 +41,44 @@ func onEach(t *testing.T, test func(t *testing.T, p product)) {
 
 func stress() bool { return os.Getenv("ROWLOCK_STRESS") == "1" }
 
-// without leaves categories to TestConformance, but for the long form of the tests.
-func without(categories ...string) (opts []conformance.Option) {
+// without leaves cases to TestConformance, but for the long form of the tests.
+func without(names ...string) (opts []conformance.Option) {
 	if stress() {
 		return nil
 	}
-	for _, name := range categories {
+	for _, name := range names {
 		opts = append(opts, conformance.Except(name, "TestConformance has it; here it runs with ROWLOCK_STRESS=1"))
+	}
+	return opts
+}
+
+// heavy are the cases whose work is in what the statements do, to many rows or for
+// many callers, which no setting of a session or pool changes.
+var heavy = []string{
+	"model", "bulk", "concurrency", "migrate", "bound/model", "bound/interleave", "bound/many", "bound/race", "turn/race",
+	"payload/limit", "payload/error", "payload/history", "payload/texts", "payload/result", "claim/more", "lease/many", "order/all",
+}
+
+// halves are what each product leaves to the other one under a setting: both have
+// every case in TestConformance, and a life of jobs under each setting in
+// TestVariations.
+var halves = map[string][]string{
+	"mysql": {
+		"unique", "settle", "recover", "prune", "errors", "tenancy", "payload", "bound", "faults/insert", "faults/settle", "faults/recover", "faults/prune",
+	},
+	"mariadb": {
+		"insert", "claim", "lease", "edit", "find", "identity", "runners", "order", "time", "turn", "slot", "faults/claim", "faults/edit", "faults/renew",
+	},
+}
+
+// shared leaves out what is heavy and what the other product has under these settings.
+func shared(p product) []conformance.Option {
+	opts := without(heavy...)
+	if stress() {
+		return opts
+	}
+	for _, name := range halves[p.name] {
+		opts = append(opts, conformance.Except(name, "the other server has it under these settings; here it runs with ROWLOCK_STRESS=1"))
 	}
 	return opts
 }
@@ -63,7 +94,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceInRealTime(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t, strange(p)...)
-		conformance.Run(t, newSuite(suite{dsn: dsn, pool: 4, prefix: "Q_"}).open, without("model", "bulk", "concurrency")...)
+		conformance.Run(t, newSuite(suite{dsn: dsn, pool: 4, prefix: "Q_"}).open, shared(p)...)
 	})
 }
 
@@ -73,15 +104,18 @@ func TestConformanceInRealTime(t *testing.T) {
 func TestConformanceHostPool(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t, loose(p)...)
-		conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1, faults: true}).open, without("model", "bulk", "concurrency")...)
+		conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1, faults: true}).open, shared(p)...)
 	})
 }
 
-// TestConformanceNoSkipLocked is the claim for servers that cannot skip locked rows.
+// TestConformanceNoSkipLocked is the claim for servers that cannot skip locked
+// rows, and all else that passes over them; TestStorm has many claimers with it.
 func TestConformanceNoSkipLocked(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
-		conformance.Run(t, newSuite(suite{dsn: p.dsn(t), clock: true, noSkip: true}).open,
-			without("model", "bulk", "insert", "unique", "find", "errors", "identity", "time", "payload", "tenancy", "hosttx", "migrate", "runners")...)
+		opts := without(heavy...)
+		opts = append(opts, without("insert", "unique", "settle", "lease", "bound", "turn", "slot", "find", "errors", "identity", "time",
+			"payload", "tenancy", "hosttx", "runners")...)
+		conformance.Run(t, newSuite(suite{dsn: p.dsn(t), clock: true, noSkip: true}).open, opts...)
 	})
 }
 
@@ -123,7 +157,7 @@ func TestVariations(t *testing.T) {
 }
 
 // life takes odd jobs through a host's transaction, a claim, a failure, a retry
-// and their end.
+// and their end, and two through a turn.
 func life(t *testing.T, h conformance.Harness) {
 	b, in := h.Backend, jobs(3)
 	in[0].Args = []byte(`{"text":"it's \\ \" ? ?0 $1 :x @p1 -- /* 😀","n":9223372036854775807}`)
@@ -160,6 +194,21 @@ func life(t *testing.T, h conformance.Harness) {
 	if again := claim(t, b, 10); len(again) != 1 || again[0].Job.Error != out[0].Error || again[0].Job.Attempts != 1 {
 		t.Fatalf("claimed %+v", again)
 	}
+	inTurn(t, b)
+}
+
+// inTurn has one of two jobs start, end and wake the other one.
+func inTurn(t *testing.T, b driven.Backend) {
+	t.Helper()
+	out, waiting := admitted(t, b)
+	if res, err := b.Store.Settle(t.Context(), out); err != nil || len(res.Dropped) > 0 {
+		t.Fatalf("dropped %v: %v", res.Dropped, err)
+	}
+	got, err := b.Store.Wake(t.Context(), []string{out[0].Slots[0].Key, out[0].Slots[1].Key})
+	if err != nil || got.Jobs != 1 {
+		t.Fatalf("woke %+v: %v", got, err)
+	}
+	isIn(t, b.Store, waiting, domain.Ready)()
 }
 
 // TestLifecycle is the real services over the store.
@@ -173,6 +222,7 @@ func TestLifecycle(t *testing.T) {
 func TestConformanceInOddNames(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		conformance.Run(t, newSuite(suite{dsn: quotedDatabase(t, p), clock: true, prefix: "select_"}).open,
-			without("model", "bulk", "concurrency", "insert", "unique", "claim", "settle", "lease", "edit", "identity", "time", "payload", "tenancy", "errors", "order", "runners")...)
+			without("model", "bulk", "concurrency", "insert", "unique", "claim", "settle", "lease", "edit", "identity", "time", "payload", "tenancy",
+				"errors", "order", "runners", "bound", "turn", "slot")...)
 	})
 }

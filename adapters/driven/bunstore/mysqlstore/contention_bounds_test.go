@@ -74,7 +74,7 @@ func turnJobs(t testing.TB, b driven.Backend) []domain.NewJob {
 		t.Fatal(err)
 	}
 	in := jobs(2)
-	key := in[0].ID.String()
+	key := in[0].ID.String() + ` \'"%_é`
 	for i := range in {
 		in[i].Queue, in[i].LimitKey = key, key
 		in[i].Turn, in[i].Keys = domain.TurnMutex, []string{key}

@@ -17,19 +17,23 @@ import (
 
 // TestContention has each statement of each call lose once to others: the call
 // says so and has written nothing, and made again, as retrystore does, it passes.
+// By turns it is a deadlock and a wait that was too long; in the long form of the
+// test each statement has both.
 func TestContention(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		h := newSuite(suite{dsn: p.dsn(t), clock: true, pool: 1, faults: true}).open(t)
+		numbers := [2]uint16{1213, 1205}
 		struck, all := 0, scenes(h)
 		maps.Copy(all, boundScenes(h))
 		for name, scene := range all {
-			for _, number := range []uint16{1213, 1205} {
-				for step := 1; lose(t, h, name, scene, number, step); step++ {
-					struck++
-				}
+			for step := 1; lose(t, h, name, scene, numbers[step%2], step); step++ {
+				struck++
+			}
+			for step := 1; stress() && lose(t, h, name, scene, numbers[(step+1)%2], step); step++ {
+				struck++
 			}
 		}
-		if t.Logf("%d statements lost", struck); struck < 200 {
+		if t.Logf("%d statements lost", struck); struck < 120 {
 			t.Error("that is fewer than the calls have")
 		}
 	})

@@ -90,6 +90,8 @@ func codeOf(err error) (domain.Code, string) {
 	switch {
 	case errors.Is(err, errClosed):
 		return domain.Unavailable, "the store is closed"
+	case errors.Is(err, errSilent):
+		return domain.Unavailable, "the server takes connections and does not answer"
 	case errors.Is(err, mysql.ErrInvalidConn):
 		return domain.Unavailable, "the connection to the database broke"
 	case errors.Is(err, mysql.ErrPktTooLarge):

@@ -15,14 +15,17 @@ import (
 func TestMigrateKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		s := newSuite(suite{dsn: p.dsn(t), pool: 1})
-		sides := []faults.When{faults.After}
+		sides, first, stride := []faults.When{faults.After}, 1, 2
+		if p.name == "mariadb" {
+			first = 2
+		}
 		if stress() { // before one is after the one before it
-			sides = append(sides, faults.Before)
+			sides, first, stride = append(sides, faults.Before), 1, 1
 		}
 		for _, when := range sides {
-			for step := 1; s.killed(t, step, when, false); step++ {
+			for step := first; s.killed(t, step, when, false); step += stride {
 			}
-			for step := 1; s.killed(t, step, when, true); step++ {
+			for step := first; s.killed(t, step, when, true); step += stride {
 			}
 		}
 	})

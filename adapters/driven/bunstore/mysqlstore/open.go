@@ -37,6 +37,10 @@ const (
 	maxLifetime = 30 * time.Minute
 )
 
+// connectTime bounds how long a session of our own pool may take to be made, where
+// the DSN says nothing of it (timeout).
+const connectTime = 10 * time.Second
+
 // Open connects to the server and asks it what it can do. It does not migrate.
 func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	conn, err := parseDSN(cfg.DSN)
@@ -47,11 +51,14 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	// read-only is left at once for the one that its name leads to now.
 	conn.InterpolateParams, conn.MultiStatements, conn.RejectReadOnly = false, false, true
 	conn.Logger = &mysql.NopLogger{} // what goes wrong is an error of the call that met it
+	if conn.Timeout <= 0 {
+		conn.Timeout = connectTime
+	}
 	connector, err := mysql.NewConnector(conn)
 	if err != nil {
 		return driven.Backend{}, badDSN(err)
 	}
-	db := sql.OpenDB(sessions{connector})
+	db := sql.OpenDB(sessions{connector, conn.Timeout})
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(maxIdleTime)

@@ -3,14 +3,35 @@ package mysqlstore
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"time"
 )
 
 // sessions makes the sessions of our own pool. Each is READ COMMITTED, so that no
 // transaction has to say so (under the servers' default a claim would lock the
 // gaps in which others insert), and keeps its statements.
-type sessions struct{ driver.Connector }
+type sessions struct {
+	driver.Connector
+	within time.Duration // a session is made, or the server counts as not there
+}
 
+// errSilent is the answer where a server takes connections and says nothing.
+var errSilent = errors.New("mysqlstore: the server did not answer in time")
+
+// Connect makes one session. The driver bounds the dialling alone: what the server
+// has to say after it is waited for as long as the caller waits, so that is bounded
+// here.
 func (s sessions) Connect(ctx context.Context) (driver.Conn, error) {
+	bounded, cancel := context.WithTimeout(ctx, s.within)
+	defer cancel()
+	conn, err := s.connect(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, errSilent
+	}
+	return conn, err
+}
+
+func (s sessions) connect(ctx context.Context) (driver.Conn, error) {
 	raw, err := s.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +64,7 @@ type fullConn interface {
 // maxKept bounds the statements that a session keeps prepared, hence what a pool
 // of 16 takes of the server's 16,382. maxSeen bounds what it remembers of others.
 const (
-	maxKept = 40
+	maxKept = 64
 	maxSeen = 400
 )
 

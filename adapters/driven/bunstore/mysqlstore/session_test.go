@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -20,7 +21,7 @@ func TestSessionKeepsStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db := sql.OpenDB(sessions{connector})
+		db := sql.OpenDB(sessions{connector, time.Minute})
 		defer func() { _ = db.Close() }()
 		db.SetMaxOpenConns(1)
 		for round := range 3 {

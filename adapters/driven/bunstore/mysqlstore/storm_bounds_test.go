@@ -30,7 +30,7 @@ func (l *lost) Wake(ctx context.Context, keys []string) (driven.Woken, error) {
 // stranded though nothing sweeps, and no key has more at once than it allows.
 func TestStormOfBounds(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
-		total := 200
+		total := 120
 		if stress() {
 			total = 2000
 		}

@@ -53,7 +53,7 @@ func TestStorm(t *testing.T) {
 }
 
 func storm(t *testing.T, p product, noSkip bool) {
-	total := 1500
+	total := 500
 	if stress() {
 		total = 5000
 	}
