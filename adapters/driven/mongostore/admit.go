@@ -164,7 +164,7 @@ func (a *admit) take(ctx context.Context) error {
 			SetUpdate(bson.D{
 				{Key: "$set", Value: bson.D{
 					{Key: "job", Value: x.Job}, {Key: "token", Value: x.Token}, {Key: "mark", Value: a.mark},
-					{Key: "ends_at", Value: int64(0)}, {Key: "changed_at", Value: a.now},
+					{Key: "ends_at", Value: x.EndsAt}, {Key: "changed_at", Value: a.now},
 				}},
 				{Key: "$setOnInsert", Value: bson.D{{Key: "bound", Value: x.Bound}, {Key: "slot", Value: x.Slot}}},
 			})
@@ -189,14 +189,20 @@ func (a *admit) take(ctx context.Context) error {
 	return nil
 }
 
-// asked are the slots that the plan has, as they are once they are taken.
+// asked are the slots that the plan has, as they are once they are taken. That of a
+// rate is kept for its window: a claim that crashes cannot say any more when its
+// handler started.
 func (a *admit) asked() (all []slot) {
 	for i := range a.all {
 		for _, at := range a.all[i].Slots {
-			all = append(all, slot{
+			x := slot{
 				ID: slotID(at), Bound: at.Key, Slot: at.Index, Mark: a.mark,
 				Job: key(a.wants[i].Ticket.ID), Token: key(a.wants[i].Ticket.Token),
-			})
+			}
+			if b := a.bounds[at.Key]; b != nil && b.Window > 0 {
+				x.EndsAt = a.now + ms(b.Window)
+			}
+			all = append(all, x)
 		}
 	}
 	return all
