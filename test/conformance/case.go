@@ -51,7 +51,7 @@ func (c *rig) short() time.Duration {
 	if c.Advance != nil {
 		return time.Minute
 	}
-	return 150 * time.Millisecond
+	return 300 * time.Millisecond
 }
 
 // pass lets the span go by on the store's clock.
