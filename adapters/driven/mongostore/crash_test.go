@@ -14,7 +14,6 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/faults"
-	"github.com/rowlock/rowlock/test/servers"
 )
 
 const (
@@ -43,10 +42,11 @@ type scene func(w *world) (call func() error, then func())
 // asks again or dies. One sweep puts everything right: all jobs end, in their
 // order, no slot has two holders and none stays taken.
 func TestCrashBetweenAnyTwoCommands(t *testing.T) {
+	all := newShelf(t)
 	for name, play := range scenes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, all.take(t))
 			for n, struck := 1, true; struck; n++ {
 				struck = false
 				for _, when := range []faults.When{faults.Before, faults.After} {
@@ -62,9 +62,9 @@ func TestCrashBetweenAnyTwoCommands(t *testing.T) {
 	}
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, uri string) *world {
 	w := &world{T: t, plan: faults.NewPlan(), clock: conformance.NewClock()}
-	cfg := mongostore.Config{URI: servers.Mongo(t), Now: w.clock.Now}
+	cfg := mongostore.Config{URI: uri, Now: w.clock.Now}
 	w.store = harness(t, cfg, func(o *options.ClientOptions) { o.SetDialer(faults.Dialer{Plan: w.plan}) }).Backend.Store
 	w.ok("declare", w.declare(allowed))
 	return w

@@ -47,6 +47,7 @@ func ofTenants(t testing.TB, s driven.Store, tenants ...string) []domain.NewJob 
 }
 
 func TestFairClaimsGoRound(t *testing.T) {
+	t.Parallel()
 	s := opened(t, mongostore.Config{URI: servers.Mongo(t)}).Store
 	ofTenants(t, s, "b", "b", "b", "b", "a", "", "c", "c")
 	after := ""
@@ -62,6 +63,7 @@ func TestFairClaimsGoRound(t *testing.T) {
 // Beyond the bound of tenants all have their turn, though the first could fill
 // every claim's room.
 func TestFairClaimsOfMoreTenantsThanOneLooksAt(t *testing.T) {
+	t.Parallel()
 	s := opened(t, mongostore.Config{URI: servers.Mongo(t)}).Store
 	var names []string
 	for i := range 40 {
@@ -81,6 +83,7 @@ func TestFairClaimsOfMoreTenantsThanOneLooksAt(t *testing.T) {
 // Jobs of other kinds ahead of a tenant's own are looked through, up to a bound;
 // behind that its jobs are taken as any claim would.
 func TestFairClaimsLookThroughOtherKinds(t *testing.T) {
+	t.Parallel()
 	s := opened(t, mongostore.Config{URI: servers.Mongo(t)}).Store
 	for tenant, n := range map[string]int{"near": 90, "far": 200} {
 		other := jobs(n)
@@ -102,6 +105,7 @@ func TestFairClaimsLookThroughOtherKinds(t *testing.T) {
 
 // Those of no tenant have their turn behind a flood of another's.
 func TestFairClaimsOfNoTenantBehindAFlood(t *testing.T) {
+	t.Parallel()
 	s := opened(t, mongostore.Config{URI: servers.Mongo(t)}).Store
 	ofTenants(t, s, append(slices.Repeat([]string{"big"}, 500), "", "")...)
 	if got, _ := fairClaim(t, s, 4, ""); fmt.Sprint(got) != "[big big  ]" {
@@ -111,6 +115,7 @@ func TestFairClaimsOfNoTenantBehindAFlood(t *testing.T) {
 
 // Fair and plain claimers at once: each job once.
 func TestFairAndPlainClaimersTakeEachJobOnce(t *testing.T) {
+	t.Parallel()
 	cfg := mongostore.Config{URI: servers.Mongo(t)}
 	s := opened(t, cfg).Store
 	var tenants []string

@@ -32,6 +32,7 @@ func indexes(t *testing.T, c *mongo.Collection) map[string]bson.M {
 // An index that was left with other options, or under another name, is replaced;
 // the others stay as they are.
 func TestInstallReplacesIndexesLeftWithOtherOptions(t *testing.T) {
+	t.Parallel()
 	uri := servers.Mongo(t)
 	b := open(t, mongostore.Config{URI: uri})
 	jobs := connect(t, uri).Database(database(t, uri)).Collection("rowlock_jobs")
@@ -63,6 +64,7 @@ func TestInstallReplacesIndexesLeftWithOtherOptions(t *testing.T) {
 
 // What is installed right is not built again.
 func TestInstallAgainBuildsNothing(t *testing.T) {
+	t.Parallel()
 	uri := servers.Mongo(t)
 	var built []string
 	client := connect(t, uri, watching(func(_ context.Context, command string) { built = append(built, command) }))

@@ -2,6 +2,7 @@ package mongostore_test
 
 import (
 	"context"
+	"flag"
 	"net/url"
 	"strings"
 	"testing"
@@ -15,7 +16,16 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// atOnce is how many cases run at once, where -parallel does not say it: they wait
+// for a server, and for the driver's own pauses after a broken connection.
+const atOnce = "6"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // open opens a store that is closed when the test ends.
 func open(t testing.TB, cfg mongostore.Config) driven.Backend {

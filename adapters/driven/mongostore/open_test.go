@@ -34,6 +34,7 @@ func TestOpenRefuses(t *testing.T) {
 // What the deployment can do is told by hello, never by trying: a stand-alone
 // server has no transactions, and some take a transaction's writes all the same.
 func TestCapabilitiesFollowHello(t *testing.T) {
+	t.Parallel()
 	alone := servers.Mongo(t)
 	_, set := newSet(t, alone)
 	for _, uri := range []string{alone, set} {
@@ -53,6 +54,7 @@ func TestCapabilitiesFollowHello(t *testing.T) {
 
 // A session in the caller's context is not the store's: only Session is.
 func TestSessionOfTheContextIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	_, uri := newSet(t, servers.Mongo(t))
 	client := connect(t, uri)
 	b, err := mongostore.FromClient(t.Context(), client, mongostore.Config{Database: database(t, uri)})
@@ -82,6 +84,7 @@ func TestSessionOfTheContextIsLeftAlone(t *testing.T) {
 
 // A session of another client cannot be bound.
 func TestForeignSession(t *testing.T) {
+	t.Parallel()
 	_, uri := newSet(t, servers.Mongo(t))
 	b := opened(t, mongostore.Config{URI: uri})
 	session, err := connect(t, uri).StartSession()

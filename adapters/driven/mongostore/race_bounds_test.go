@@ -158,6 +158,7 @@ func TestRetryOfAChainThatIsOvertaken(t *testing.T) {
 
 // Places, keys and what a job waits for are in its own document.
 func TestDocumentOfTurns(t *testing.T) {
+	t.Parallel()
 	uri := servers.Mongo(t)
 	b := opened(t, mongostore.Config{URI: uri})
 	chained(t, b.Store, 2)

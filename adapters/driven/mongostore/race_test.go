@@ -16,6 +16,7 @@ import (
 // planned is a store between whose commands others may act, and one of those others.
 func planned(t *testing.T) (s, other driven.Store, plan *faults.Plan) {
 	t.Helper()
+	t.Parallel()
 	plan = faults.NewPlan()
 	cfg := mongostore.Config{URI: servers.Mongo(t)}
 	h := harness(t, cfg, func(o *options.ClientOptions) { o.SetDialer(faults.Dialer{Plan: plan}) })

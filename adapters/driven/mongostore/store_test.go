@@ -42,6 +42,7 @@ func claim(t testing.TB, s driven.Store, n int) driven.Claims {
 
 // Eight claimers of 500 each, all at once, on 2,000 jobs: each job once.
 func TestEightClaimersTakeEachJobOnce(t *testing.T) {
+	t.Parallel()
 	cfg := mongostore.Config{URI: servers.Mongo(t)}
 	all := jobs(2000)
 	if _, err := opened(t, cfg).Store.Insert(t.Context(), all); err != nil {
@@ -89,6 +90,7 @@ func TestEightClaimersTakeEachJobOnce(t *testing.T) {
 // The largest job there may be, retried again and again with the longest errors,
 // stays under 1 MiB: what grows is bounded.
 func TestDocumentStaysUnderOneMiB(t *testing.T) {
+	t.Parallel()
 	uri := servers.Mongo(t)
 	b := opened(t, mongostore.Config{URI: uri})
 	n := jobs(1)
@@ -139,6 +141,7 @@ func size(t *testing.T, found interface{ Raw() (bson.Raw, error) }) int {
 
 // What is empty is absent, ids are UUIDs, and the names are the SQL columns.
 func TestDocument(t *testing.T) {
+	t.Parallel()
 	uri := servers.Mongo(t)
 	b := opened(t, mongostore.Config{URI: uri})
 	n := jobs(1)
