@@ -32,3 +32,10 @@ CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}job_keys` (
 	KEY `turn` (`bound`, `placed`, `place`, `job`),
 	KEY `blocks` (`blocks`, `bound`, `job`)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4;
+
+-- Ready jobs of tenants, for queues that serve these in turn: fair is the queue of
+-- such a row. It is NULL for a job without a tenant, whatever becomes of that.
+-- unless: SELECT 1 FROM information_schema.statistics WHERE table_schema = '{schema}' AND table_name = '{prefix}jobs' AND index_name = 'fair';
+ALTER TABLE `{schema}`.`{prefix}jobs`
+	ADD COLUMN `fair` VARBINARY(120) GENERATED ALWAYS AS (IF(`state` = 0 AND `tenant` <> '', `queue`, NULL)) VIRTUAL,
+	ADD KEY `fair` (`fair`, `tenant`, `priority`, `run_at`, `id`);

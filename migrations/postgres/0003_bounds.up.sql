@@ -37,3 +37,6 @@ CREATE TABLE "{schema}"."{prefix}job_keys" (
 CREATE INDEX "{prefix}job_keys_turn" ON "{schema}"."{prefix}job_keys" (bound, place, job) WHERE place IS NOT NULL;
 
 CREATE INDEX "{prefix}job_keys_blocks" ON "{schema}"."{prefix}job_keys" (bound, job) WHERE blocks = 1;
+
+-- Ready jobs of tenants, for queues that serve these in turn.
+CREATE INDEX "{prefix}jobs_fair" ON "{schema}"."{prefix}jobs" (queue, tenant, priority, run_at, id) WHERE state = 0 AND tenant <> '';

@@ -35,3 +35,6 @@ CREATE TABLE "{prefix}job_keys" (
 CREATE INDEX "{prefix}job_keys_turn" ON "{prefix}job_keys" (bound, place, job) WHERE place IS NOT NULL;
 
 CREATE INDEX "{prefix}job_keys_blocks" ON "{prefix}job_keys" (bound, job) WHERE blocks = 1;
+
+-- Ready jobs of tenants, for queues that serve these in turn.
+CREATE INDEX "{prefix}jobs_fair" ON "{prefix}jobs" (queue, tenant, priority, run_at, id) WHERE state = 0 AND tenant <> '';

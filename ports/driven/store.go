@@ -64,11 +64,14 @@ type ClaimRequest struct {
 	Queue  string
 	Kinds  []string // none: nothing is claimed
 	N      int
-	// Fair serves the queue's tenants in turn: the first is the one that follows
-	// After in byte order, after the greatest comes the least, and "", the jobs of
-	// none, is one of them. Each gets its share of N, rounded up, while there is
-	// room, its own jobs in their order; what a tenant has no use for goes to others.
-	// A claim looks at so many tenants at most that it stays bounded.
+	// Fair serves the queue's tenants in turn (fair/turns): the first is the one that
+	// follows After in byte order, after the greatest comes the least (fair/wraps),
+	// and "", the jobs of none, is one of them. Each gets its share of N, rounded up,
+	// while there is room, its own jobs in their order (fair/order); what a tenant has
+	// no use for goes to others (fair/room). A claim looks at so many tenants, and so
+	// many jobs of each, that it stays bounded, and each has its turn (fair/bounded).
+	// Where the jobs of none have no index of their own their turn may go to the
+	// first jobs of all, whosever they are: theirs come by age.
 	Fair  bool
 	After string
 }
@@ -76,8 +79,8 @@ type ClaimRequest struct {
 // Claims is what was taken.
 type Claims struct {
 	Jobs []Claimed
-	// Tenant is whose jobs a fair claim took last: After of the next one. Where it
-	// took none it is that claim's own After.
+	// Tenant is whose turn a fair claim served last: After of the next one. Where it
+	// took nothing it is that claim's own After.
 	Tenant string
 	// Next is how long until time alone makes a job of any queue ready, at most
 	// an hour; a store that gave all N need not look (claim/next).

@@ -47,6 +47,9 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 		return driven.Claims{Next: driven.NoNext}, nil
 	}
 	r.Kinds = distinctNames(r.Kinds)
+	if r.Fair {
+		return s.claimFair(ctx, r)
+	}
 	if s.d.Hot.Take != nil {
 		err = s.one(ctx, "claim", func(ctx context.Context, c Conn) (err error) {
 			res, err = s.d.Hot.Take(ctx, c, s.now(), r)
@@ -64,17 +67,24 @@ func (s *Store) Claim(ctx context.Context, r driven.ClaimRequest) (res driven.Cl
 		if err != nil {
 			return err
 		}
-		jobs, err := s.d.Hot.Claim(ctx, c, now, r)
-		if err != nil {
+		if res, err = s.claimPlain(ctx, c, now, r); err != nil {
 			return err
 		}
-		sortClaims(jobs)
-		res = driven.Claims{Jobs: jobs, More: promoted >= promoteBound}
-		if len(jobs) < r.N {
-			res.Next, err = s.wait(ctx, c, s.t.next, now)
-		}
-		return err
+		sortClaims(res.Jobs)
+		res.More = promoted >= promoteBound
+		return nil
 	})
+	return res, err
+}
+
+// claimPlain takes what is ready and says what is next, inside a transaction.
+func (s *Store) claimPlain(ctx context.Context, c Conn, now any, r driven.ClaimRequest) (res driven.Claims, err error) {
+	if s.d.Hot.Take != nil {
+		return s.d.Hot.Take(ctx, c, now, r)
+	}
+	if res.Jobs, err = s.d.Hot.Claim(ctx, c, now, r); err == nil && len(res.Jobs) < r.N {
+		res.Next, err = s.wait(ctx, c, s.t.next, now)
+	}
 	return res, err
 }
 

@@ -30,7 +30,8 @@ type Dialect struct {
 	// Singles says that a batch of a settle or renew is one statement, also where
 	// Hot has its own, so that autocommit is enough for it.
 	Singles bool
-	// Whole says that there are no partial indexes: each holds every row.
+	// Whole says that there are no partial indexes: each holds every row. Their jobs
+	// have a column more, fair: the queue of a ready row that has a tenant, else NULL.
 	Whole bool
 }
 
@@ -124,7 +125,7 @@ type Select struct {
 	Limit   string // "": none; a parameter or a number
 	Lock    Lock
 	// Index is what the read goes by, for databases that have to be told: of jobs
-	// ready, wake, unique, tenant or blocked, of slots ends, of job_keys turn or blocks;
+	// ready, wake, unique, tenant, fair or blocked, of slots ends, of job_keys turn or blocks;
 	// "" is the primary key, or the database's own choice without Join.
 	Index string
 }

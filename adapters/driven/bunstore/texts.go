@@ -16,6 +16,7 @@ type texts struct {
 	putBack Stmt
 	delete  Stmt      // the rows of $2
 	prune   [2][]Stmt // by state; then those of one tenant
+	fair    fairTexts
 	edit    editTexts
 	runners runnerTexts
 	find    findTexts
@@ -42,6 +43,7 @@ func newTexts(d *Dialect) texts {
 		putBack:     c(PutBackText(d)),
 		delete:      c(deleteText(d)),
 		prune:       pruneTexts(d),
+		fair:        newFairTexts(d),
 		edit:        newEditTexts(d),
 		runners:     newRunnerTexts(d),
 		find:        newFindTexts(d),

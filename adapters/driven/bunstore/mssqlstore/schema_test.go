@@ -95,9 +95,9 @@ func read(t *testing.T, file string) string {
 func TestIndexKeysFit(t *testing.T) {
 	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX \[\{prefix\}(\w+)\] ON \S+ \(([^)]+)\)`)
 	clustered := regexp.MustCompile(`(?m)CONSTRAINT \[\{prefix\}(\w+)\] PRIMARY KEY (?:CLUSTERED )?\(([^)]+)\)`)
-	for step, want := range map[string]struct{ indexes, tables int }{"0001_jobs": {8, 1}, "0003_bounds": {3, 3}} {
+	for step, want := range map[string]struct{ indexes, tables int }{"0001_jobs": {8, 1}, "0003_bounds": {4, 3}} {
 		up := read(t, step+".up.sql")
-		widths := columnWidths(up)
+		widths := columnWidths(read(t, "0001_jobs.up.sql") + up) // a step may index the jobs too
 		keys := clustered.FindAllStringSubmatch(up, -1)
 		widest := 0 // the clustered key is in every other one
 		for _, m := range keys {

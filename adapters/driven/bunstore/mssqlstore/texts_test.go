@@ -40,9 +40,13 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 	return texts
 }
 
-// boundTexts are those of jobs that have bounds.
+// boundTexts are those of jobs that have bounds, and of claims that serve tenants in turn.
 func boundTexts(d *bunstore.Dialect) map[string]string {
 	return map[string]string{
+		"fair_next":    bunstore.FairNextText(d),
+		"fair_first":   bunstore.FairFirstText(d),
+		"fair_pick":    bunstore.FairPickText(d),
+		"fair_take":    bunstore.FairTakeText(d),
 		"turns_add":    bunstore.AddTurnsText(d),
 		"turns_place":  bunstore.PlaceTurnsText(d),
 		"slots_taken":  bunstore.TakenText(d),

@@ -92,7 +92,7 @@ func rows(param string, cols []bunstore.Col) string {
 
 // indexes are the names of the indexes that a Select may ask for.
 var indexes = map[string]string{
-	"ready": "ready", "wake": "wake", "unique": "locked", "tenant": "tenant", "blocked": "blocked",
+	"ready": "ready", "wake": "wake", "unique": "locked", "tenant": "tenant", "fair": "fair", "blocked": "blocked",
 	"ends": "ends", "turn": "turn", "blocks": "blocks",
 }
 

@@ -40,10 +40,14 @@ func hotTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 	return texts
 }
 
-// boundTexts are those of jobs that have bounds.
+// boundTexts are those of jobs that have bounds, and of claims that serve tenants in turn.
 func boundTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 	c, sl := d.Marks.Compile, newSlots(d)
 	return map[string]bunstore.Stmt{
+		"fair_next":    c(bunstore.FairNextText(d)),
+		"fair_first":   c(bunstore.FairFirstText(d)),
+		"fair_pick":    c(bunstore.FairPickText(d)),
+		"fair_take":    c(bunstore.FairTakeText(d)),
 		"turns_add":    c(bunstore.AddTurnsText(d)),
 		"turns_place":  c(bunstore.PlaceTurnsText(d)),
 		"slots_taken":  c(bunstore.TakenText(d)),

@@ -36,9 +36,13 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 	return texts
 }
 
-// boundTexts are those of jobs that have bounds.
+// boundTexts are those of jobs that have bounds, and of claims that serve tenants in turn.
 func boundTexts(d *bunstore.Dialect) map[string]string {
 	return map[string]string{
+		"fair_next":    bunstore.FairNextText(d),
+		"fair_first":   bunstore.FairFirstText(d),
+		"fair_pick":    bunstore.FairPickText(d),
+		"fair_take":    bunstore.FairTakeText(d),
 		"turns_add":    bunstore.AddTurnsText(d),
 		"turns_place":  bunstore.PlaceTurnsText(d),
 		"slots_taken":  bunstore.TakenText(d),
@@ -115,6 +119,10 @@ func boundPlans(id string) map[string]string {
 	slot := "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound=? AND slot=?)"
 	page := "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound>?)"
 	return map[string]string{
+		"fair_next":    "SEARCH j USING COVERING INDEX rowlock_jobs_fair (queue=? AND tenant>?)",
+		"fair_first":   "SEARCH j USING INDEX rowlock_jobs_fair (queue=? AND tenant=?)",
+		"fair_pick":    id,
+		"fair_take":    id,
 		"turns_add":    id,
 		"turns_place":  "SEARCH j USING COVERING INDEX sqlite_autoindex_rowlock_job_keys_1 (job=?)",
 		"slots_taken":  "SEARCH j USING INDEX sqlite_autoindex_rowlock_slots_1 (bound=?)",

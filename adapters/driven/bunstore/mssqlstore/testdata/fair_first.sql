@@ -1,0 +1,1 @@
+SELECT TOP (@p1) j.id, j.kind FROM [dbo].[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 0 AND j.queue = @p2 AND j.tenant <> 0x AND j.tenant = @p3 ORDER BY j.priority, j.run_at, j.id

@@ -1,0 +1,1 @@
+SELECT min(x.tenant) FROM (SELECT TOP (1) j.tenant FROM [dbo].[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 0 AND j.queue = @p1 AND j.tenant <> 0x AND j.tenant > @p2 ORDER BY j.tenant) AS x

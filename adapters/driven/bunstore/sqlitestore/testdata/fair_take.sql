@@ -1,0 +1,1 @@
+UPDATE "rowlock_jobs" AS j SET state = 3, token = o.token, runner = ?, stuck = 0, claimed_at = CAST(? AS INTEGER), wake_at = CAST(? AS INTEGER) + CAST(? AS INTEGER) FROM (SELECT unhex(value ->> 0) AS id, unhex(value ->> 1) AS token FROM json_each(?)) AS o WHERE j.id = o.id AND j.state = 0
