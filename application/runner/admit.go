@@ -30,7 +30,9 @@ func (l *lane) admit(batch []*attempt) error {
 
 func (l *lane) admitChunk(chunk []*attempt) error {
 	s := l.session
-	s.bounded.Store(true)
+	if !s.bounded.Swap(true) {
+		ring(s.waker.bell) // it sleeps as if there were nothing to hold or to expire
+	}
 	wants := make([]driven.Want, len(chunk))
 	for i, a := range chunk {
 		wants[i] = s.want(a)

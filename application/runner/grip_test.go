@@ -93,6 +93,29 @@ func TestAHandlerThatRunsOnKeepsItsSlot(t *testing.T) {
 	}
 }
 
+// The first bounded job that a runner without limits meets is alone: nobody parks,
+// so nothing else says that there is a slot to hold.
+func TestALoneHandlerThatRunsOnKeepsItsSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		var g gauge
+		k.handle("k", stubborn(&g, time.Minute, time.Second), work.Timeout(2*time.Second), work.MaxAttempts(1))
+		k.started(lease(4 * time.Second))
+		k.sweeping(2*time.Second, 4*time.Second)
+		first := k.put("k", 1, keyed(domain.TurnMutex, "a"))
+		time.Sleep(30 * time.Second)
+		k.wantState(domain.Dead, first[0])
+		second := k.put("k", 1, keyed(domain.TurnMutex, "a"))
+		time.Sleep(20 * time.Second)
+		k.wantState(domain.Blocked, second[0])
+		if g.peak() != 1 {
+			t.Errorf("%d ran at once", g.peak())
+		}
+		time.Sleep(20 * time.Second)
+		k.wantState(domain.Done, second[0])
+	})
+}
+
 // A runner whose renewals fail loses its claim; its handler, which does not heed
 // that, keeps the slot.
 func TestALostClaimKeepsItsSlot(t *testing.T) {
