@@ -104,6 +104,7 @@ func TestPlans(t *testing.T) {
 		"promote_look": "wake", "expired": "wake", "prune": "wake", "next": "wake",
 		"claim_candidates": "ready",
 		"slots_ended":      "ends", "admit_heads": "turn", "wake_turns": "turn PRIMARY", "wake_waited": "blocked PRIMARY", "wake_waiters": "blocked",
+		"fair_first": "fair", "fair_next": "fair",
 	}
 	onEach(t, func(t *testing.T, dsn string) {
 		_, e, d := installed(t, dsn)
@@ -129,6 +130,8 @@ func plan(t *testing.T, db *sql.DB, st bunstore.Stmt, name string) (steps []map[
 	switch {
 	case name == "claim_candidates":
 		values = []any{nil, "q", "a", 1, "b", 1}
+	case name == "fair_first", name == "fair_next":
+		values = []any{nil, "q", "t", 1}
 	case strings.HasPrefix(name, "slots_"), strings.HasPrefix(name, "wake_"), name == "admit_heads":
 		values = []any{nil, `[["a",0,"01","01",0,0]]`, 1, 1}
 	}
