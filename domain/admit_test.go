@@ -103,9 +103,9 @@ func TestJudgeApplicants(t *testing.T) {
 	}
 }
 
-// TestPlansAreSound: whatever asks, nobody gets a part, no slot goes to two, no
+// TestSoundPlans: whatever asks, nobody gets a part, no slot goes to two, no
 // limit is passed, and of those that want a turn the first in place alone asks.
-func TestPlansAreSound(t *testing.T) {
+func TestSoundPlans(t *testing.T) {
 	keys := []string{"l:g:", "l:g:a", "r:g:", "m0:a", "m0:b", "c1:tc"}
 	for range 2_000 {
 		bounds := domain.Bounds{}
