@@ -63,7 +63,11 @@ func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driv
 			return r.State == domain.Ready && r.Queue == req.Queue && slices.Contains(req.Kinds, r.Kind)
 		}, byTurn)
 		n := min(max(req.N, 0), len(due))
-		for _, r := range due[:n] {
+		picked := due[:n]
+		if req.Fair {
+			picked, claims.Tenant = inTurn(due, req)
+		}
+		for _, r := range picked {
 			r.State, r.Token, r.Runner, r.ClaimedAt, r.LeaseUntil = domain.Running, req.Token, req.Runner, t.now, t.in(req.Lease)
 			t.put(r)
 			claims.Jobs = append(claims.Jobs, driven.Claimed{Token: r.Token, Job: copyOf(r.Job)})
