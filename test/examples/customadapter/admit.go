@@ -76,8 +76,9 @@ func (t *tx) admit(ticket domain.Ticket, a *domain.Applicant, bounds domain.Boun
 	}
 	got := driven.Admitted{ID: a.ID}
 	for _, at := range a.Slots {
-		t.slots[at] = permit{Ticket: ticket, changed: t.now}
-		got.Slots = append(got.Slots, domain.HeldSlot{Slot: at, Window: bounds[at.Key].Window})
+		window := bounds[at.Key].Window // 0: none, so it ends with the claim
+		t.slots[at] = permit{Ticket: ticket, ends: t.in(window), changed: t.now}
+		got.Slots = append(got.Slots, domain.HeldSlot{Slot: at, Window: window})
 	}
 	answer.Admitted = append(answer.Admitted, got)
 }
