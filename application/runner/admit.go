@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -14,7 +15,8 @@ const admitMost = 200
 
 // admit asks the store which of the claimed jobs may start, and feeds the workers
 // with those. The others are parked: out of the runner's hands, until somebody
-// frees what they lack. Where the store does not answer, the claims are given back.
+// frees what they lack. Where the store gives no answer in time, or refuses, the
+// claims are given back.
 func (l *lane) admit(batch []*attempt) error {
 	for chunk := range slices.Chunk(batch, admitMost) {
 		if err := l.admitChunk(chunk); err != nil {
@@ -37,9 +39,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	for i, a := range chunk {
 		wants[i] = s.want(a)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	defer cancel()
-	answer, err := s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
+	answer, err := l.ask(wants)
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,28 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	l.line.put(fit)
 	s.waker.add(answer.Wake...)
 	return nil
+}
+
+// ask asks until there is an answer, for one renewal interval: a call whose answer
+// was lost may have taken slots, and the same call made again finds them. Given back
+// instead, the claims would leave them to a sweep and its linger, and every job
+// behind them.
+func (l *lane) ask(wants []driven.Want) (driven.Admission, error) {
+	s := l.session
+	until := s.clock.now() + s.cfg.Renew
+	wait := backoff{first: emptyFirst, cap: time.Second, jitter: true}
+	for {
+		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Renew)
+		answer, err := s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
+		cancel()
+		if err == nil || !transient(err) || s.stopping() || s.clock.now() >= until {
+			return answer, err
+		}
+		s.fail("admit", l.queue, err)
+		if !rest(s.ctx, wait.next()) {
+			return answer, err
+		}
+	}
 }
 
 // parked names the jobs that were parked, and notes which buckets are full.

@@ -168,7 +168,7 @@ func (c *completer) write(batch []settling) (again []settling) {
 		return batch
 	}
 	s.fail("settle", "", err)
-	if code := domain.CodeOf(err); len(batch) == 1 || code == domain.Contended || code == domain.Unavailable || code == domain.Canceled {
+	if len(batch) == 1 || transient(err) {
 		return batch
 	}
 	half := len(batch) / 2

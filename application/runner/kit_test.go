@@ -34,15 +34,16 @@ type kit struct {
 // store is a memory store with doors: each may fail or delay a call.
 type store struct {
 	driven.Store
-	claim  atomic.Pointer[func(driven.ClaimRequest) error]
-	settle atomic.Pointer[func([]driven.Outcome) error]
-	renew  atomic.Pointer[func(context.Context) error]
-	taken  atomic.Bool // Renew answers that every claim is lost
-	claims atomic.Int64
-	renews atomic.Int64
-	most   atomic.Int64 // the largest N that was asked for
-	bound  atomic.Pointer[func(op string) error]
-	bounds atomic.Int64 // calls that have to do with bounds
+	claim   atomic.Pointer[func(driven.ClaimRequest) error]
+	settle  atomic.Pointer[func([]driven.Outcome) error]
+	renew   atomic.Pointer[func(context.Context) error]
+	taken   atomic.Bool // Renew answers that every claim is lost
+	claims  atomic.Int64
+	renews  atomic.Int64
+	most    atomic.Int64 // the largest N that was asked for
+	bound   atomic.Pointer[func(op string) error]
+	bounds  atomic.Int64 // calls that have to do with bounds
+	unheard atomic.Int64 // admissions whose answer is still to be lost
 }
 
 // door is how a call that has to do with bounds may fail.
@@ -58,7 +59,11 @@ func (s *store) Admit(ctx context.Context, req driven.AdmitRequest) (driven.Admi
 	if err := s.door("admit"); err != nil {
 		return driven.Admission{}, err
 	}
-	return s.Store.Admit(ctx, req)
+	answer, err := s.Store.Admit(ctx, req)
+	if err == nil && s.unheard.Add(-1) >= 0 {
+		return driven.Admission{}, down("admit")
+	}
+	return answer, err
 }
 
 func (s *store) Hold(ctx context.Context, all []driven.Holding) error {

@@ -27,7 +27,8 @@ type Slots interface {
 	// (turn/mutex), of a mutex by when it is due (turn/aside), of a chain by when it
 	// was due as enqueued or rescheduled, until it is over for good (turn/chain).
 	// A claim that is lost is in neither list and holds nothing (bound/lost). A call
-	// takes any number of jobs (bound/many).
+	// whose answer was lost is made again: the claims get what they took (bound/again).
+	// A call takes any number of jobs (bound/many).
 	Admit(context.Context, AdmitRequest) (Admission, error)
 	// Hold ends or prolongs slots of claims whose outcome is not (or was long ago)
 	// settled, each guarded by its ticket; others are left alone (slot/fence).

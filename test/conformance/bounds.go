@@ -12,6 +12,7 @@ func boundCases() []testCase {
 		{"race", boundRace},
 		{"own", boundOwn},
 		{"group", boundGroup},
+		{"again", boundAgain},
 		{"rate", boundRate},
 		{"window", boundWindow},
 		{"many", boundMany},

@@ -309,6 +309,26 @@ func boundGroup(c *rig) {
 	c.startOnly(ids[3])
 }
 
+// again: an admission whose answer was lost is asked for again, and the claims get
+// what they have.
+func boundAgain(c *rig) {
+	window := 2 * long
+	c.declare(limited(kind, 1), rated(kind, 2, window))
+	c.add(c.job(mutex("m")), c.job(mutex("m")))
+	claimed := c.claim(2)
+	c.admit(claimed...) // not heard
+	for range 2 {
+		got, _ := c.admitAll(claimed) // whether the second job is told of as parked or as lost says the same
+		equalIDs(c, "admitted jobs", idsStarted(got.started), []domain.JobID{claimed[0].Job.ID})
+		c.parkedOn(limit(""), claimed[1].Job.ID)
+		equal(c, "its keys", got.started[0].keys(), []string{limit(""), mutexKey("m"), rate("")})
+		c.taken(limit(""), mutexKey("m"), rate(""))
+	}
+	got, _ := c.admit(claimed[0])
+	c.over(got[0], done)
+	c.startOnly(claimed[1].Job.ID)
+}
+
 // rate: at most N starts in a window; the slot of an ended job stays taken until
 // its window is over.
 func boundRate(c *rig) {

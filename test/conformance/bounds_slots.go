@@ -381,9 +381,13 @@ func slotHeld(c *rig) {
 		equal(c, "holders on a page", len(page), 1)
 		got = append(got, page[0])
 	}
-	if whole := c.holders(); c.Advance != nil { // else Left has gone on falling
-		equal(c, "the same in one page", whole, got)
+	whole := c.holders()
+	for i := range min(len(whole), len(got)) {
+		if c.Advance == nil && whole[i].Left <= got[i].Left { // it goes on falling
+			whole[i].Left = got[i].Left
+		}
 	}
+	equal(c, "the same in one page", whole, got)
 	for i, want := range []struct {
 		key, runner string
 	}{{limit("a"), "host-1"}, {limit("a"), "host-1"}, {limit("b"), ""}, {limit("c"), ""}} {

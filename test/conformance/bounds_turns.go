@@ -55,8 +55,10 @@ func turnHead(c *rig) {
 // back behind those that are due before it.
 func turnAside(c *rig) {
 	wait := c.short()
-	if c.Advance == nil {
-		wait = long // on a busy machine a short one is over before anybody looked
+	comes := func(domain.JobID) { c.pass(wait + time.Millisecond) }
+	if c.Advance == nil { // on a busy machine a short wait is over before anybody looked
+		wait = long
+		comes = func(id domain.JobID) { c.wantNil("reschedule", c.reschedule(domain.Due{}, id)...) }
 	}
 	first, second := c.one(mutex("m")), c.one(mutex("m"))
 	busy := c.startOnly(first)
@@ -64,15 +66,12 @@ func turnAside(c *rig) {
 	c.over(c.startOnly(second), in(2*wait, snoozed))
 	third := c.one(mutex("m"))
 	busy = c.startOnly(third)
-	if c.Advance == nil {
-		return
-	}
-	c.pass(c.short() + time.Millisecond)
+	comes(first)
 	c.startNone()
 	c.parkedOn(mutexKey("m"), first)
 	c.over(busy, done)
 	c.over(c.startOnly(first), done)
-	c.pass(c.short() + time.Millisecond)
+	comes(second)
 	c.startOnly(second)
 }
 

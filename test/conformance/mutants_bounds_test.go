@@ -335,6 +335,19 @@ func slotMutants() []mutant {
 				return b.Store.Hold(ctx, all)
 			}
 		}, []string{"slot/prolong"}},
+		{"does not know again what a claim took", func(b *broken, _ *Harness) {
+			asked := map[domain.Ticket]bool{}
+			b.onAdmit = func(ctx context.Context, r driven.AdmitRequest) (got driven.Admission, err error) {
+				var fresh driven.AdmitRequest
+				for _, w := range r.Wants {
+					if !asked[w.Ticket] {
+						fresh.Wants = append(fresh.Wants, w)
+					}
+					asked[w.Ticket] = true
+				}
+				return b.Store.Admit(ctx, fresh)
+			}
+		}, []string{"bound/again"}},
 		{"forgets the window of a claim that crashes", func(b *broken, _ *Harness) {
 			b.onAdmit = func(ctx context.Context, r driven.AdmitRequest) (driven.Admission, error) {
 				got, err := b.Store.Admit(ctx, r)

@@ -37,8 +37,6 @@ func (b *box) shortened(all int) int {
 		return all
 	case b.store.own:
 		return all / 3
-	case b.store.name == "mongo": // the server that stands in for it takes its time
-		return all / 25
 	}
 	return all / 8
 }

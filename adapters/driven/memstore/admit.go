@@ -51,9 +51,23 @@ func (s *store) applicants(wants []driven.Want, bounds domain.Bounds, now time.T
 				s.ask(&a, bounds, d.Key(w.Own(sort)), d, now)
 			}
 		}
+		s.recall(a.Keys, w.Ticket, bounds, now)
 		tickets, all = append(tickets, w.Ticket), append(all, a)
 	}
 	return tickets, all
+}
+
+// recall gives back what the claim took in an earlier call whose answer was lost.
+func (s *store) recall(keys []string, t domain.Ticket, bounds domain.Bounds, now time.Time) {
+	for _, key := range keys {
+		for i := range s.slots[key] {
+			at := domain.Slot{Key: key, Index: i}
+			if x := s.holder(at, t); x != nil {
+				s.free(at, x, 0, now)
+				bounds[key].Taken = slices.DeleteFunc(bounds[key].Taken, func(n int) bool { return n == i })
+			}
+		}
+	}
 }
 
 // ask adds a key to those that an applicant asks for.

@@ -16,6 +16,11 @@ func (s *store) Admit(ctx context.Context, req driven.AdmitRequest) (answer driv
 		bounds := domain.Bounds{}
 		var tickets []domain.Ticket
 		var all []domain.Applicant
+		for _, w := range req.Wants { // what an earlier call took, whose answer was lost
+			for at := range t.slots {
+				t.giveBack(w.Ticket, at, 0)
+			}
+		}
 		for _, w := range req.Wants {
 			if r, held := t.held(w.Ticket); held {
 				tickets, all = append(tickets, w.Ticket), append(all, t.applicant(&r, &w, bounds))
