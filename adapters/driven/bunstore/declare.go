@@ -212,7 +212,7 @@ func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 			}
 			var some []Waiter
 			low := d.Key("") // ends with ':', which ';' follows
-			some, err = s.waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit+1-len(found))
+			some, err = Waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit+1-len(found))
 			found = append(found, some...)
 		}
 		return err

@@ -110,7 +110,7 @@ func (s *Store) Wake(ctx context.Context, keys []string) (driven.Woken, error) {
 // turnWaiters finds the jobs whose turn it is.
 func (s *Store) turnWaiters(ctx context.Context, c Conn, keys []string) (found []Waiter, err error) {
 	for _, part := range s.keyParts(keys) {
-		some, err := s.waiters(ctx, c, s.t.wake.turns, s.now(), keyRows(part))
+		some, err := Waiters(ctx, c, s.t.wake.turns, s.now(), keyRows(part))
 		if err != nil {
 			return nil, err
 		}
@@ -119,10 +119,14 @@ func (s *Store) turnWaiters(ctx context.Context, c Conn, keys []string) (found [
 	return found, nil
 }
 
-// waiters runs a query of waiters.
-func (s *Store) waiters(ctx context.Context, c Conn, st Stmt, values ...any) (found []Waiter, err error) {
+// Waiters reads the jobs that a query of three columns, id, key and queue, found.
+func Waiters(ctx context.Context, c Conn, st Stmt, values ...any) (found []Waiter, err error) {
+	rows, err := c.QueryContext(ctx, st.Text, st.Args(values...)...)
+	if err != nil {
+		return nil, err
+	}
 	cell := newCells(3)
-	err = s.each(ctx, c, st, values, func(rows *sql.Rows) error {
+	err = Drain(rows, func(rows *sql.Rows) error {
 		err := cell.scan(rows)
 		found = append(found, Waiter{ID: cell.id(0), Key: cell.text(1), Queue: cell.text(2)})
 		return err
@@ -187,7 +191,7 @@ func (s *Store) firstWaiters(ctx context.Context, c Conn, free []Vacancy) (found
 		return s.d.Hot.Waiters(ctx, c, free)
 	}
 	for _, v := range free {
-		some, err := s.waiters(ctx, c, s.t.wake.waiters, nil, v.Key, v.Free)
+		some, err := Waiters(ctx, c, s.t.wake.waiters, nil, v.Key, v.Free)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package mssqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
 	"github.com/rowlock/rowlock/domain"
@@ -76,22 +75,10 @@ func waitersText(d *bunstore.Dialect) string {
 }
 
 // Waiters finds the first blocked jobs of keys.
-func (s *slots) Waiters(ctx context.Context, c bunstore.Conn, keys []bunstore.Vacancy) (found []bunstore.Waiter, err error) {
+func (s *slots) Waiters(ctx context.Context, c bunstore.Conn, keys []bunstore.Vacancy) ([]bunstore.Waiter, error) {
 	a := bunstore.NewArray(60 * len(keys))
 	for _, v := range keys {
 		a.Row().Text(v.Key).Int(int64(v.Free))
 	}
-	rows, err := c.QueryContext(ctx, s.waiters.Text, s.waiters.Args(nil, a.String())...)
-	if err != nil {
-		return nil, err
-	}
-	err = bunstore.Drain(rows, func(rows *sql.Rows) error {
-		var w bunstore.Waiter
-		var id sql.RawBytes
-		err := rows.Scan(&id, &w.Key, &w.Queue)
-		copy(w.ID[:], id)
-		found = append(found, w)
-		return err
-	})
-	return found, err
+	return bunstore.Waiters(ctx, c, s.waiters, nil, a.String())
 }

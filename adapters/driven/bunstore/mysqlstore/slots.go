@@ -2,7 +2,6 @@ package mysqlstore
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 	"strings"
 
@@ -101,22 +100,11 @@ func (s *slots) Waiters(ctx context.Context, c bunstore.Conn, keys []bunstore.Va
 		for range arms - len(part) {
 			values = append(values, "", 0)
 		}
-		st := s.waiters[arms]
-		rows, err := c.QueryContext(ctx, st.Text, st.Args(values...)...)
+		some, err := bunstore.Waiters(ctx, c, s.waiters[arms], values...)
 		if err != nil {
 			return nil, err
 		}
-		err = bunstore.Drain(rows, func(rows *sql.Rows) error {
-			var w bunstore.Waiter
-			var id sql.RawBytes
-			err := rows.Scan(&id, &w.Key, &w.Queue)
-			copy(w.ID[:], id)
-			found = append(found, w)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+		found = append(found, some...)
 	}
 	return found, nil
 }

@@ -2,11 +2,9 @@ package pgstore
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
-	"github.com/rowlock/rowlock/domain"
 )
 
 // waiters finds who may take slots next.
@@ -35,23 +33,11 @@ func (w *waiters) Find(ctx context.Context, c bunstore.Conn, keys []bunstore.Vac
 			a.Row().Text(v.Key).Int(int64(v.Free))
 			most = max(most, v.Free)
 		}
-		rows, err := c.QueryContext(ctx, w.first.Text, w.first.Args(nil, a.String(), most)...)
+		some, err := bunstore.Waiters(ctx, c, w.first, nil, a.String(), most)
 		if err != nil {
 			return nil, err
 		}
-		err = bunstore.Drain(rows, func(rows *sql.Rows) error {
-			var one bunstore.Waiter
-			var id string
-			err := rows.Scan(&id, &one.Key, &one.Queue)
-			if err == nil {
-				one.ID, err = domain.ParseJobID(id)
-			}
-			found = append(found, one)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+		found = append(found, some...)
 	}
 	return found, nil
 }
