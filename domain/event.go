@@ -20,15 +20,20 @@ const (
 	EventTimedOut
 	EventOutcomeDropped // the claim was no longer ours when the outcome came
 	EventPruned
-	EventParked    // a claimed job lacks a key of a bound and waits for it
-	EventSlotFreed // a slot whose job was gone was found and is freed after its linger
-	EventError     // a loop or a call failed; it goes on
+	EventParked             // a claimed job lacks a key of a bound and waits for it
+	EventSlotFreed          // a slot whose job was gone was found and is freed after its linger
+	EventFailureJobNotAdded // a job died and its failure job was refused
+	EventBatchFinished
+	EventScheduleFired
+	EventScheduleSkipped // ticks passed without a job of their own, or a schedule cannot be followed
+	EventError           // a loop or a call failed; it goes on
 	eventTypes
 )
 
 var eventNames = [eventTypes]string{
 	"enqueued", "claimed", "completed", "retried", "snoozed", "died", "cancelled", "released",
-	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "parked", "slot_freed", "error",
+	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "parked", "slot_freed",
+	"failure_job_not_added", "batch_finished", "schedule_fired", "schedule_skipped", "error",
 }
 
 // EventTypes lists every event type.
@@ -60,6 +65,8 @@ type Event struct {
 	Delay     time.Duration // until the next attempt
 	Waited    time.Duration // from due to claimed
 	Count     int           // for events of many rows, e.g. pruned
-	Operation string        // what failed, for EventError
+	Batch     BatchID       // of EventBatchFinished, and of a member's EventEnqueued
+	Schedule  string        // its name
+	Operation string        // what failed, for EventError; what became of the holder, for EventEnqueued
 	Err       error
 }

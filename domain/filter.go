@@ -14,9 +14,9 @@ func (f Filter) Scope(ctx context.Context) (Filter, error) {
 	if err := f.Validate(); err != nil {
 		return f, err
 	}
-	tenant := TenantOf(ctx)
-	if tenant == "" {
-		return f, nil
+	tenant, err := ScopeOf(ctx)
+	if err != nil || tenant == "" {
+		return f, err
 	}
 	if f.Tenant != "" && f.Tenant != tenant {
 		return f, &Fault{Code: Invalid, Op: "check filter", Subject: f.Tenant, Hint: "another tenant is in scope, so this one's jobs cannot be seen"}

@@ -29,6 +29,7 @@ type Job struct {
 	OnDead      OnDead
 	BlockedOn   string // while blocked: the stored key of the bound that it waits for
 	Batch       BatchID
+	FailureKind string // of the job that is added when this one dies; "": none
 	Args        []byte // JSON text, byte-exact
 	Result      []byte // JSON text
 	Error       string // the last error
@@ -51,47 +52,6 @@ type Job struct {
 type Ticket struct {
 	ID    JobID
 	Token Token
-}
-
-// Retention says how long a job's row stays once it is terminal: 0 is the
-// runner's default, negative is for ever.
-type Retention struct {
-	Done, Dead, Cancelled time.Duration
-}
-
-// KeepForever in a Retention keeps the row until an operator deletes it.
-const KeepForever time.Duration = -1
-
-// DefaultRetention keeps done and cancelled jobs for a day and dead ones for ever.
-func DefaultRetention() Retention {
-	return Retention{Done: 24 * time.Hour, Dead: KeepForever, Cancelled: 24 * time.Hour}
-}
-
-// For is how long a row in that terminal state stays, its own wish before the default.
-func (r Retention) For(state State, def Retention) time.Duration {
-	var own, other time.Duration
-	switch state {
-	case Dead:
-		own, other = r.Dead, def.Dead
-	case Cancelled:
-		own, other = r.Cancelled, def.Cancelled
-	default:
-		own, other = r.Done, def.Done
-	}
-	if own == 0 {
-		return other
-	}
-	return own
-}
-
-// Validate refuses spans that no store can keep.
-func (r Retention) Validate() error {
-	for _, d := range []time.Duration{r.Done, r.Dead, r.Cancelled} {
-		if d > MaxDelay || (d > 0 && d < time.Millisecond) {
-			return &Fault{Code: Invalid, Op: "check retention", Subject: d.String(), Hint: fmt.Sprintf("give 1ms to %v, a negative span for ever, or 0 for the default", MaxDelay)}
-		}
-	}
-	return nil
 }
 
 // Due says when a job shall run: After counts from the store's own now, At is a
@@ -133,10 +93,15 @@ type NewJob struct {
 	Turn        Turn     // set exactly where there are Keys
 	Keys        []string // turns that it takes, all or none
 	OnDead      OnDead   // of a chain
+	Batch       BatchID  // that it is a member of
+	FailureKind string   // of the job that is added when this one dies; "": its kind's
 	Tags        []string
 	Meta        json.RawMessage
 	Keep        Retention
 	ForgetArgs  bool
+	// Derived says that Rowlock made the args around a job's own, so that the limit
+	// of their size does not count.
+	Derived bool
 }
 
 // TurnKeys are the stored keys of the turns that the job takes, in byte order.
@@ -160,13 +125,23 @@ func (n *NewJob) Validate() error {
 		n.validateBounds(),
 		n.Due.Validate(),
 		n.Keep.Validate(),
-		ValidateJSON("args", n.Args, MaxArgs),
+		n.validateArgs(),
 		n.validateMeta(),
 	}
 	for _, err := range checks {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (n *NewJob) validateArgs() error {
+	if !n.Derived {
+		return ValidateJSON("args", n.Args, MaxArgs)
+	}
+	if len(n.Args) > maxDerived || !json.Valid(n.Args) {
+		return badJSON("args", "what was made around a job's own args is not JSON, or too long")
 	}
 	return nil
 }
@@ -184,7 +159,12 @@ func (n *NewJob) validateNames() error {
 		}
 	}
 	if n.Unique != nil {
-		if err := ValidateName("unique key", n.Unique.Key, MaxKey); err != nil {
+		if err := n.Unique.Validate(); err != nil {
+			return err
+		}
+	}
+	if n.FailureKind != "" {
+		if err := ValidateName("failure kind", n.FailureKind, MaxKind); err != nil {
 			return err
 		}
 	}
@@ -261,14 +241,19 @@ type Inserted uint8
 const (
 	InsertedNew Inserted = iota // a row was written
 	Existing                    // a row of that id or unique key was there, untouched
+	Replaced                    // the waiting holder of the unique key became the new job
+	Rescheduled                 // the waiting holder of the unique key is due as the new job would be
+	insertedAnswers
 )
+
+var insertedNames = [insertedAnswers]string{"inserted", "existing", "replaced", "rescheduled"}
 
 // String is the answer's word.
 func (i Inserted) String() string {
-	if i == Existing {
-		return "existing"
+	if i < insertedAnswers {
+		return insertedNames[i]
 	}
-	return "inserted"
+	return "unknown"
 }
 
 // MarshalText gives the answer's word.

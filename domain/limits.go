@@ -19,6 +19,10 @@ const (
 	MaxArgs   = 512 << 10 // args, as JSON text
 	MaxResult = 64 << 10  // result, as JSON text
 	MaxDepth  = 100       // nesting of args, result and metadata
+	MaxBatch  = 190       // a batch's name
+	MaxSched  = 190       // a schedule's name
+
+	maxDerived = 4 << 20 // args that Rowlock makes around others
 )
 
 // Bounds of recorded text, in bytes. Longer text is cut on a rune border by CleanText.

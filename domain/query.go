@@ -56,6 +56,8 @@ type Edited struct {
 	// Keys are the stored keys at which the job takes turns, where the edit may have
 	// let another one's turn come.
 	Keys []string
+	// Batch is that of a job which the edit made terminal or removed.
+	Batch BatchID
 }
 
 // Tally counts the jobs of one queue and kind (or of all) by what they wait for.

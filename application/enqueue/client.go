@@ -17,7 +17,8 @@ type Config struct {
 	Store    driven.Inserter
 	Tx       driven.TxBinder // nil: In is Unsupported
 	IDs      driven.IDs
-	Clock    driven.Clock    // nil: every insert wakes its queue, also one due far ahead
+	Clock    driven.Clock    // nil: every insert wakes its queue, also one due far ahead, and UniqueFor is Unsupported
+	Turns    Turns           // nil: whose turn came since a waiting job was moved is left to the sweep
 	Observer driven.Observer // nil: no events
 	Wake     driven.Notifier // nil: runners poll
 	// Registry is optional. With one that knows kinds, others are refused, what
@@ -38,7 +39,7 @@ func New(cfg Config) *Client { return &Client{cfg: cfg, probe: newProber(cfg.Wak
 
 // Job names what an enqueue found or wrote.
 type Job struct {
-	ID    domain.JobID // the holder's, where the answer is Existing
+	ID    domain.JobID // the holder's, where none was inserted
 	Kind  string
 	Queue string
 }
@@ -72,27 +73,9 @@ func (c *Client) Enqueue(ctx context.Context, args work.Args, opts ...Option) (J
 // store's Limits say that bulk is not atomic, a second call with the same ids
 // completes it. Either all items name one host transaction (In) or none does.
 func (c *Client) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
-	rows := make([]domain.NewJob, len(items))
-	var tx driven.HostTx
-	for i, item := range items {
-		req, err := c.build(ctx, item.Args, item.Options)
-		if err != nil {
-			return nil, at(i, len(items), err)
-		}
-		if i == 0 {
-			tx = req.tx
-		} else if !sameTx(tx, req.tx) {
-			return nil, at(i, len(items), invalid("In", "all jobs of one call go into the same transaction, or all into none"))
-		}
-		rows[i] = req.job
-	}
-	done, err := c.insert(ctx, rows, tx)
+	draft, err := c.Draft(ctx, items)
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]Receipt, len(done))
-	for i, d := range done {
-		receipts[i] = Receipt{Job{d.ID, rows[i].Kind, rows[i].Queue}, d.Result}
-	}
-	return receipts, nil
+	return draft.Write(ctx)
 }

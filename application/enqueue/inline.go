@@ -24,7 +24,7 @@ func (c *Client) Inline(ctx context.Context, args work.Args, opts ...Option) err
 	job := &req.job
 	entry, ok := c.cfg.Registry.Find(job.Kind)
 	if !ok {
-		return unknown(job.Kind, c.cfg.Registry.Kinds())
+		return unknown("kind", job.Kind, c.cfg.Registry.Kinds())
 	}
 	if job.Tenant != domain.TenantOf(ctx) {
 		ctx = domain.WithTenant(ctx, job.Tenant)

@@ -49,7 +49,7 @@ func (c *Client) admit(ctx context.Context, job *domain.NewJob) (err error) {
 }
 
 // known refuses a kind that a registry with kinds does not know.
-func (c *Client) known(kind string) error {
+func (c *Client) known(what, kind string) error {
 	if c.cfg.Registry == nil {
 		return nil
 	}
@@ -60,10 +60,10 @@ func (c *Client) known(kind string) error {
 	if len(kinds) == 0 {
 		return nil
 	}
-	return unknown(kind, kinds)
+	return unknown(what, kind, kinds)
 }
 
-func unknown(kind string, kinds []string) error {
+func unknown(what, kind string, kinds []string) error {
 	const most = 20
 	more := ""
 	if extra := len(kinds) - most; extra > 0 {
@@ -71,7 +71,7 @@ func unknown(kind string, kinds []string) error {
 	}
 	return &domain.Fault{
 		Code: domain.Invalid, Op: "enqueue", Subject: domain.CleanText(kind, domain.MaxKind),
-		Hint: "no handler of this kind is registered; known are " + strings.Join(kinds, ", ") + more,
+		Hint: "no handler of this " + what + " is registered; known are " + strings.Join(kinds, ", ") + more,
 	}
 }
 
@@ -102,49 +102,6 @@ func (c *Client) insert(ctx context.Context, rows []domain.NewJob, tx driven.Hos
 		c.probe.start(c.awaited(rows, done))
 		return done, nil
 	}
-	c.tell(rows, done)
+	c.tell(ctx, rows, done)
 	return done, nil
-}
-
-func (c *Client) tell(rows []domain.NewJob, done []driven.Inserted) {
-	if c.cfg.Wake != nil {
-		if queues := c.awaited(rows, done); len(queues) > 0 {
-			c.cfg.Wake.Notify(queues...)
-		}
-	}
-	if c.cfg.Observer == nil {
-		return
-	}
-	for i := range rows {
-		if done[i].Result == domain.InsertedNew {
-			job := &rows[i]
-			c.observe(domain.Event{
-				Type: domain.EventEnqueued, Job: done[i].ID, Kind: job.Kind, Queue: job.Queue, Tenant: job.Tenant, Delay: job.Due.After,
-			})
-		}
-	}
-}
-
-// observe tells the observer. One that panics must not fail what was written.
-func (c *Client) observe(e domain.Event) {
-	defer func() { _ = recover() }()
-	c.cfg.Observer.Observe(e)
-}
-
-// awaited lists the queues that hold something new and due soon.
-func (c *Client) awaited(rows []domain.NewJob, done []driven.Inserted) []string {
-	var queues []string
-	for i := range rows {
-		if done[i].Result == domain.InsertedNew && c.dueSoon(rows[i].Due) && !slices.Contains(queues, rows[i].Queue) {
-			queues = append(queues, rows[i].Queue)
-		}
-	}
-	return queues
-}
-
-func (c *Client) dueSoon(d domain.Due) bool {
-	if d.At.IsZero() || c.cfg.Clock == nil {
-		return d.After <= soon
-	}
-	return d.At.Sub(c.cfg.Clock.Now()) <= soon
 }

@@ -18,6 +18,9 @@ type fake struct {
 	rows   []domain.NewJob
 	calls  int
 	exists map[string]domain.JobID // by unique key
+	moved  *driven.Inserted        // the answer for a held key; nil: Existing
+	turns  []string                // keys that were woken
+	onWake error
 	err    error
 	made   byte
 	woken  []string
@@ -37,6 +40,9 @@ func (f *fake) Insert(_ context.Context, rows []domain.NewJob) ([]driven.Inserte
 		if row.Unique != nil {
 			if holder, ok := f.exists[row.Unique.Key]; ok {
 				done[i] = driven.Inserted{ID: holder, Result: domain.Existing}
+				if f.moved != nil {
+					done[i] = *f.moved
+				}
 				continue
 			}
 		}
@@ -51,6 +57,13 @@ func (f *fake) Bind(tx driven.HostTx) (driven.Inserter, error) {
 	}
 	return f, nil
 }
+
+func (f *fake) Wake(_ context.Context, keys []string) (driven.Woken, error) {
+	f.turns = append(f.turns, keys...)
+	return driven.Woken{Jobs: 1, Queues: []string{"next"}}, f.onWake
+}
+
+func (f *fake) NewBatchID() domain.BatchID { return domain.BatchID(f.NewJobID()) }
 
 func (f *fake) NewJobID() domain.JobID {
 	f.made++
@@ -80,7 +93,7 @@ type listTx []int // cannot be compared
 func (listTx) HostTx() string { return "fake" }
 
 func client(f *fake, r *work.Registry) *enqueue.Client {
-	return enqueue.New(enqueue.Config{Store: f, Tx: f, IDs: f, Clock: f, Observer: f, Wake: f, Registry: r})
+	return enqueue.New(enqueue.Config{Store: f, Tx: f, IDs: f, Clock: f, Turns: f, Observer: f, Wake: f, Registry: r})
 }
 
 type hello struct {

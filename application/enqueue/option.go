@@ -48,10 +48,48 @@ func Timeout(d time.Duration) Option {
 
 // Unique makes the job the only one of that key and tenant until it is
 // terminal. What is there already is answered as Existing.
-func Unique(key string) Option { return func(r *request) { r.key = &key } }
+func Unique(key string) Option { return func(r *request) { r.key, r.window = &key, 0 } }
 
-// OnConflict says what happens where the unique key is held.
+// UniqueFor makes the job the only one of that key and tenant in a window: time is cut
+// into buckets of that length, from the epoch on and by the client's clock, and each
+// has room for one job of the key, whether that is terminal or not. The row stays as
+// long as the window at least.
+func UniqueFor(key string, window time.Duration) Option {
+	return func(r *request) {
+		if window <= 0 {
+			r.refuse("UniqueFor", fmt.Sprintf("the window is %v, it must be positive", window))
+		}
+		r.key, r.window = &key, window
+	}
+}
+
+// OnConflict says what happens where the unique key is held: domain.Skip answers
+// Existing, domain.Error is a Conflict that names the holder, domain.Replace makes a
+// waiting holder the new job under its own id, domain.Reschedule moves a waiting
+// holder to the new due time. A holder that runs or has ended is Existing, untouched.
 func OnConflict(policy domain.OnConflict) Option { return func(r *request) { r.conflict = &policy } }
+
+// Batch makes the job a member of a batch that is not sealed: its callback waits for
+// it too. A job that is there already, by its id or unique key, is none.
+func Batch(id domain.BatchID) Option {
+	return func(r *request) {
+		if id.IsZero() {
+			r.refuse("Batch", "the id is zero")
+		}
+		r.job.Batch = id
+	}
+}
+
+// FailureKind names the kind of the job that is added when this one dies, as
+// work.OnDeath does for a whole kind.
+func FailureKind(kind string) Option {
+	return func(r *request) {
+		if kind == "" {
+			r.refuse("FailureKind", "it is empty")
+		}
+		r.job.FailureKind = kind
+	}
+}
 
 // Mutex names keys that one job holds at a time: all or none, in turn over the
 // due jobs of a key, by due time and id. A job that backs off steps aside. Keys
@@ -115,14 +153,15 @@ func ID(id domain.JobID) Option {
 		if id.IsZero() {
 			r.refuse("ID", "it is zero, give a UUIDv7")
 		}
-		r.job.ID = id
+		r.job.ID, r.named = id, true
 	}
 }
 
 // In writes the job in the host's own transaction: rolled back, it was never
 // there. It is not retried and, since its commit is not seen from here, no
 // event tells of it. Runners of this process are woken several times within
-// half a second; others find the job when they next poll.
+// half a second; others find the job when they next poll, and whose turn comes since
+// a holder was moved is left to the next sweep.
 func In(tx driven.HostTx) Option {
 	return func(r *request) {
 		if tx == nil {

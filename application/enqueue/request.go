@@ -21,10 +21,12 @@ type request struct {
 	after    *time.Duration
 	at       *time.Time
 	key      *string
+	window   time.Duration // of the key; 0: until it is terminal
 	conflict *domain.OnConflict
 	turned   domain.Turn // asked for in the list at hand
 	onDead   *domain.OnDead
 	tenanted bool  // a tenant, or none, was named
+	named    bool  // an id was
 	err      error // the first option that is wrong
 }
 
@@ -98,12 +100,12 @@ func (c *Client) build(ctx context.Context, args work.Args, opts []Option) (*req
 // finish judges what takes two options together.
 func (r *request) finish() error {
 	if r.key != nil {
-		r.job.Unique = &domain.Unique{Key: *r.key}
+		r.job.Unique = &domain.Unique{Key: *r.key, Window: r.window}
 		if r.conflict != nil {
 			r.job.Unique.OnConflict = *r.conflict
 		}
 	} else if r.conflict != nil {
-		r.refuse("OnConflict", "it needs Unique")
+		r.refuse("OnConflict", "it needs Unique or UniqueFor")
 	}
 	if r.onDead != nil {
 		if r.job.Turn != domain.TurnChain {
@@ -129,6 +131,9 @@ func (c *Client) yield(job *domain.NewJob) {
 	if e.Timeout > 0 {
 		job.Timeout = 0
 	}
+	if e.Failure != "" {
+		job.FailureKind = ""
+	}
 	job.Keep = domain.Retention{
 		Done:      cmp.Or(e.Keep.Done, job.Keep.Done),
 		Dead:      cmp.Or(e.Keep.Dead, job.Keep.Dead),
@@ -141,10 +146,55 @@ func (c *Client) complete(job *domain.NewJob) error {
 	if job.ID.IsZero() {
 		job.ID = c.cfg.IDs.NewJobID()
 	}
+	if err := c.place(job); err != nil {
+		return err
+	}
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	return c.known(job.Kind)
+	if err := c.known("kind", job.Kind); err != nil || job.FailureKind == "" {
+		return err
+	}
+	if job.FailureKind == job.Kind {
+		return invalid("failure kind", "it is the job's own kind: a failure job has none of its own, so give it another kind")
+	}
+	return c.known("failure kind", job.FailureKind)
+}
+
+// place puts a key of a window into the bucket of now, and lets the row live as long.
+func (c *Client) place(job *domain.NewJob) error {
+	if job.Unique == nil || job.Unique.Window <= 0 {
+		return nil
+	}
+	placed := *job.Unique
+	if placed.Bucket == 0 {
+		if c.cfg.Clock == nil {
+			return &domain.Fault{Code: domain.Unsupported, Op: "enqueue", Subject: "UniqueFor", Hint: "the client was made without a Clock, so it cannot tell in which window now lies"}
+		}
+		placed = domain.UniqueFor(placed.Key, placed.Window, c.cfg.Clock.Now())
+		placed.OnConflict = job.Unique.OnConflict
+	}
+	if err := placed.Validate(); err != nil {
+		return err
+	}
+	job.Unique, job.Keep = &placed, c.keepOf(job).Cover(placed.Window)
+	return nil
+}
+
+// keepOf is the job's retention, its kind's where it names none.
+func (c *Client) keepOf(job *domain.NewJob) domain.Retention {
+	if c.cfg.Registry == nil {
+		return job.Keep
+	}
+	e, ok := c.cfg.Registry.Find(job.Kind)
+	if !ok {
+		return job.Keep
+	}
+	return domain.Retention{
+		Done:      cmp.Or(job.Keep.Done, e.Keep.Done),
+		Dead:      cmp.Or(job.Keep.Dead, e.Keep.Dead),
+		Cancelled: cmp.Or(job.Keep.Cancelled, e.Keep.Cancelled),
+	}
 }
 
 // tenantFor inherits the tenant in scope; writing into another one's jobs is refused.

@@ -43,7 +43,11 @@ func New(d Deps) *Service {
 
 // Get answers one job, NotFound also for another tenant's.
 func (s *Service) Get(ctx context.Context, id domain.JobID) (domain.Job, error) {
-	return s.finder.Job(ctx, id, domain.TenantOf(ctx))
+	tenant, err := domain.ScopeOf(ctx)
+	if err != nil {
+		return domain.Job{}, err
+	}
+	return s.finder.Job(ctx, id, tenant)
 }
 
 // List answers one page, newest first.

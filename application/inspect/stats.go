@@ -10,7 +10,11 @@ import (
 
 // Stats is the state of the queues, who works them, and what nobody does.
 func (s *Service) Stats(ctx context.Context) (driving.Stats, error) {
-	stats, err := s.finder.Stats(ctx, domain.TenantOf(ctx), maxState)
+	tenant, err := domain.ScopeOf(ctx)
+	if err != nil {
+		return driving.Stats{}, err
+	}
+	stats, err := s.finder.Stats(ctx, tenant, maxState)
 	if err != nil {
 		return driving.Stats{}, err
 	}

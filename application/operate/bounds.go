@@ -25,7 +25,7 @@ func NewBounds(d Deps) *Bounds { return &Bounds{store: d.Store, wake: wakerOf(d)
 
 // Declared answers one page of what kinds declare, by kind.
 func (b *Bounds) Declared(ctx context.Context, after string, limit int) ([]domain.Declaration, error) {
-	limit, err := pageSize(limit)
+	limit, err := pageOf(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (b *Bounds) Declared(ctx context.Context, after string, limit int) ([]domai
 
 // Held answers one page of taken slots, by key and number.
 func (b *Bounds) Held(ctx context.Context, after domain.Slot, limit int) (all []domain.Holder, err error) {
-	if limit, err = pageSize(limit); err != nil {
+	if limit, err = pageOf(ctx, limit); err != nil {
 		return nil, err
 	}
 	for {
@@ -57,7 +57,7 @@ func (b *Bounds) Held(ctx context.Context, after domain.Slot, limit int) (all []
 // Waiting answers one page of the keys that jobs wait for, in byte order, with how
 // many they are.
 func (b *Bounds) Waiting(ctx context.Context, after string, limit int) (all []driving.Waiting, err error) {
-	if limit, err = pageSize(limit); err != nil {
+	if limit, err = pageOf(ctx, limit); err != nil {
 		return nil, err
 	}
 	for {
@@ -96,7 +96,7 @@ func (b *Bounds) waiting(ctx context.Context, key string) (w driving.Waiting, er
 
 // Chains answers one page of the chains that a dead job blocks, by key.
 func (b *Bounds) Chains(ctx context.Context, after string, limit int) (all []domain.Chain, err error) {
-	if limit, err = pageSize(limit); err != nil {
+	if limit, err = pageOf(ctx, limit); err != nil {
 		return nil, err
 	}
 	for {
@@ -123,6 +123,9 @@ func (b *Bounds) Release(ctx context.Context, key string) (driving.Released, err
 	if k, ok := domain.ParseBoundKey(key); !ok || k.Sort != domain.BoundChain {
 		return driving.Released{}, &domain.Fault{Code: domain.Invalid, Op: op, Subject: name, Hint: "give the key of a chain as the list of blocked chains has it"}
 	}
+	if _, err := domain.ScopeOf(ctx); err != nil {
+		return driving.Released{}, err
+	}
 	dead := 0
 	if theirs(ctx, key) {
 		var err error
@@ -144,7 +147,11 @@ func theirs(ctx context.Context, key string) bool {
 	return tenant == "" || ok && k.Sort.Turns() && k.Tenant == tenant
 }
 
-func pageSize(limit int) (int, error) {
+// pageOf judges the size of a page, and the tenant in scope.
+func pageOf(ctx context.Context, limit int) (int, error) {
+	if _, err := domain.ScopeOf(ctx); err != nil {
+		return 0, err
+	}
 	page, err := domain.Page{Size: limit}.Validate()
 	return page.Size, err
 }

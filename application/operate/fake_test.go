@@ -10,18 +10,22 @@ import (
 
 // fake keeps ids and states and records what it was asked for.
 type fake struct {
-	driven.Finder // all but Match are not asked for
-	driven.Bounds // all but Wake are not asked for
-	woken         []string
-	jobs          map[domain.JobID]domain.State
-	keys          map[domain.JobID][]string
-	requests      []driven.EditRequest
-	filters       []domain.Filter
-	onEdit        func(*fake) // runs after each edit
-	onMatch       func(*fake) // runs after each page is found
-	err           error       // what edits answer from the failAt-th on
-	failAt        int
-	wakeErr       error
+	driven.Finder  // all but Match are not asked for
+	driven.Bounds  // all but Wake are not asked for
+	driven.Batcher // all but FinishBatches are not asked for
+	batches        map[domain.JobID]domain.BatchID
+	looked         [][]domain.BatchID
+	finishErr      error
+	woken          []string
+	jobs           map[domain.JobID]domain.State
+	keys           map[domain.JobID][]string
+	requests       []driven.EditRequest
+	filters        []domain.Filter
+	onEdit         func(*fake) // runs after each edit
+	onMatch        func(*fake) // runs after each page is found
+	err            error       // what edits answer from the failAt-th on
+	failAt         int
+	wakeErr        error
 }
 
 func id(n int) domain.JobID {
@@ -65,6 +69,18 @@ func (f *fake) Wake(_ context.Context, keys []string) (driven.Woken, error) {
 	return driven.Woken{Jobs: len(keys), Queues: []string{"q"}}, nil
 }
 
+// FinishBatches finishes every batch that it is asked for.
+func (f *fake) FinishBatches(_ context.Context, ids []domain.BatchID) (done []driven.Finished, err error) {
+	f.looked = append(f.looked, slices.Clone(ids))
+	if f.finishErr != nil {
+		return nil, f.finishErr
+	}
+	for _, id := range ids {
+		done = append(done, driven.Finished{Batch: domain.Batch{ID: id, Callback: &domain.Template{Kind: "callback"}}, Queue: "callbacks"})
+	}
+	return done, nil
+}
+
 // edit moves every job but running ones.
 func (f *fake) edit(req driven.EditRequest, change func(domain.JobID)) ([]domain.Edited, error) {
 	f.requests = append(f.requests, req)
@@ -82,6 +98,9 @@ func (f *fake) edit(req driven.EditRequest, change func(domain.JobID)) ([]domain
 		default:
 			change(id)
 			edited[i].Keys = f.keys[id]
+			if state, there := f.jobs[id]; !there || state.Terminal() {
+				edited[i].Batch = f.batches[id]
+			}
 		}
 	}
 	if f.onEdit != nil {

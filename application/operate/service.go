@@ -20,6 +20,7 @@ type Store interface {
 	driven.Editor
 	driven.Finder
 	driven.Bounds
+	driven.Batcher
 }
 
 // Deps is what a Service works with. All but Store may be nil.
@@ -27,7 +28,7 @@ type Deps struct {
 	Store    Store
 	Keep     domain.Retention // how long cancelled jobs stay; zero: domain.DefaultRetention
 	Wake     driven.Notifier  // is told when jobs were made due; nil: runners poll
-	Observer driven.Observer  // hears of wake-ups that failed
+	Observer driven.Observer  // hears of batches that an edit finished, and of wake-ups that failed
 }
 
 // Service changes jobs for an operator. It is safe for concurrent use.
@@ -80,7 +81,11 @@ func (s *Service) Reschedule(ctx context.Context, ids []domain.JobID, due domain
 // named changes the ids chunk by chunk, each chunk its own transaction. With an
 // error come the answers of the chunks before it.
 func named(ctx context.Context, do edit, ids []domain.JobID, req driven.EditRequest) ([]domain.Edited, error) {
-	req.Tenant = domain.TenantOf(ctx)
+	tenant, err := domain.ScopeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req.Tenant = tenant
 	all := make([]domain.Edited, 0, len(ids))
 	for part := range slices.Chunk(ids, chunk) {
 		req.IDs = part

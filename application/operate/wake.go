@@ -10,31 +10,42 @@ import (
 )
 
 const (
-	wakeBatch = 200 // keys in one call
-	wakeTime  = 10 * time.Second
+	wakeBatch   = 200 // keys in one call
+	finishBatch = 100 // batches in one call
+	wakeTime    = 10 * time.Second
 )
 
-// waker makes ready who waits for a turn that an edit may have let come. That is
-// after the write and cannot fail it: what is not woken now, the next sweep wakes.
+// waker makes ready who waits for a turn that an edit may have let come, and finishes
+// batches that it left without a member to wait for. That is after the write and
+// cannot fail it: what is not done now, the next sweep does.
 type waker struct {
 	slots    driven.Slots
+	batches  driven.Batcher
 	others   driven.Notifier
 	observer driven.Observer
 }
 
-func wakerOf(d Deps) waker { return waker{slots: d.Store, others: d.Wake, observer: d.Observer} }
+func wakerOf(d Deps) waker {
+	return waker{slots: d.Store, batches: d.Store, others: d.Wake, observer: d.Observer}
+}
 
-// after is an edit that may let another job's turn come.
+// after is an edit that may let another job's turn come, or end a batch.
 func (w waker) after(do edit) edit {
 	return func(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
 		edited, err := do(ctx, req)
 		var keys []string
+		var batches []domain.BatchID
 		for _, e := range edited {
-			if e.Err == nil {
-				keys = append(keys, e.Keys...)
+			if e.Err != nil {
+				continue
+			}
+			keys = append(keys, e.Keys...)
+			if !e.Batch.IsZero() {
+				batches = append(batches, e.Batch)
 			}
 		}
 		w.wake(ctx, keys)
+		w.finish(ctx, batches)
 		return edited, err
 	}
 }
@@ -61,7 +72,7 @@ func (w waker) wake(ctx context.Context, keys []string) (jobs int) {
 	for chunk := range slices.Chunk(keys, wakeBatch) {
 		woken, err := w.slots.Wake(ctx, chunk)
 		if err != nil {
-			w.report(err)
+			w.observe(domain.Event{Type: domain.EventError, Operation: "wake", Err: err})
 			return jobs
 		}
 		jobs += woken.Jobs
@@ -72,11 +83,34 @@ func (w waker) wake(ctx context.Context, keys []string) (jobs int) {
 	return jobs
 }
 
-// report tells the observer. One that panics must not fail what was written.
-func (w waker) report(err error) {
+// finish looks whether the batches are over. Like wake it is not broken off.
+func (w waker) finish(ctx context.Context, ids []domain.BatchID) {
+	slices.SortFunc(ids, domain.BatchID.Compare)
+	ids = slices.Compact(ids)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeTime)
+	defer cancel()
+	for chunk := range slices.Chunk(ids, finishBatch) {
+		done, err := w.batches.FinishBatches(ctx, chunk)
+		for i := range done {
+			for _, e := range done[i].Events() {
+				w.observe(e)
+			}
+			if w.others != nil && done[i].Queue != "" {
+				w.others.Notify(done[i].Queue)
+			}
+		}
+		if err != nil {
+			w.observe(domain.Event{Type: domain.EventError, Operation: "finish batches", Err: err})
+			return
+		}
+	}
+}
+
+// observe tells the observer. One that panics must not fail what was written.
+func (w waker) observe(e domain.Event) {
 	if w.observer == nil {
 		return
 	}
 	defer func() { _ = recover() }()
-	w.observer.Observe(domain.Event{Type: domain.EventError, Operation: "wake", Err: err})
+	w.observer.Observe(e)
 }

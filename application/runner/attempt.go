@@ -79,6 +79,8 @@ type plan struct {
 	rated   work.Rate
 	lane    string
 	bucket  *bucket // of a limit without a key function; nil: none
+	failure string  // kind of the job that is added when one dies; "": none
+	forget  bool    // args are dropped at done
 }
 
 // bounded says whether the kind has bounds of its own.
@@ -91,7 +93,7 @@ func plansOf(r *work.Registry, cfg Config) map[string]*plan {
 		if !ok {
 			continue
 		}
-		p := &plan{run: e.Run, rule: e.RuleOver(cfg.Retry), timeout: e.Timeout, limited: e.Limit, rated: e.Rate, lane: e.Lane}
+		p := &plan{run: e.Run, rule: e.RuleOver(cfg.Retry), timeout: e.Timeout, limited: e.Limit, rated: e.Rate, lane: e.Lane, failure: e.Failure, forget: e.ForgetArgs}
 		if p.timeout == 0 {
 			p.timeout = cfg.Timeout
 		}

@@ -15,11 +15,11 @@ const claimMost = 1000 // jobs in one claim
 func (l *lane) claim(queue string, n int) (all driven.Claims, err error) {
 	all.Next = driven.NoNext
 	for _, part := range l.parts(n) {
-		most := min(part.n, n-len(all.Jobs))
-		if len(part.kinds) == 0 || most <= 0 {
+		most, kinds := min(part.n, n-len(all.Jobs)), l.session.pauses.open(queue, part.kinds)
+		if len(kinds) == 0 || most <= 0 {
 			continue
 		}
-		claims, err := l.claimPart(queue, part.kinds, most)
+		claims, err := l.claimPart(queue, kinds, most)
 		if err != nil {
 			return all, err
 		}

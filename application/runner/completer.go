@@ -22,6 +22,7 @@ type settling struct {
 	outcome driven.Outcome
 	event   domain.EventType
 	err     error // the handler's
+	unmade  error // why the failure job that it should have cannot be built
 }
 
 // completer writes outcomes. While one write is in flight the next ones gather,
@@ -161,7 +162,7 @@ func (c *completer) write(batch []settling) (again []settling) {
 	answer, err := c.settle(ctx, batch)
 	cancel()
 	if err == nil {
-		c.written(batch, answer.Dropped)
+		c.written(batch, answer)
 		return nil
 	}
 	if s.ctx.Err() != nil {
@@ -193,24 +194,29 @@ func (c *completer) settle(ctx context.Context, batch []settling) (driven.Settle
 	return s.deps.Store.Settle(ctx, fill(batch, s.clock.now()))
 }
 
-func (c *completer) written(batch []settling, dropped []domain.JobID) {
+func (c *completer) written(batch []settling, answer driven.Settled) {
 	s := c.session
-	gone := make(map[domain.JobID]bool, len(dropped))
-	for _, id := range dropped {
-		gone[id] = true
-	}
+	gone, refused := setOf(answer.Dropped), setOf(answer.Refused)
 	for i := range batch { // before it looks as if all were over
-		if ends := batch[i].outcome.Slots; len(ends) > 0 {
-			s.waker.freed(ends)
+		done := &batch[i]
+		if len(done.outcome.Slots) > 0 {
+			s.waker.freed(done.outcome.Slots)
+		}
+		if job := &done.attempt.claim.Job; !job.Batch.IsZero() && done.outcome.To.Terminal() && !gone[job.ID] {
+			s.finisher.add(job.Batch)
 		}
 	}
 	s.held.settle(batch, s.waker.end)
 	was := c.backlog.Add(-int64(len(batch))) + int64(len(batch))
 	for i := range batch {
-		dropped := gone[batch[i].attempt.claim.Job.ID]
-		s.tell(&batch[i], dropped)
-		if !dropped {
-			s.rouse(&batch[i])
+		id := batch[i].attempt.claim.Job.ID
+		s.tell(&batch[i], gone[id])
+		if gone[id] {
+			continue
+		}
+		s.rouse(&batch[i])
+		if batch[i].outcome.To == domain.Dead {
+			s.bereaved(&batch[i], refused[id])
 		}
 	}
 	if was >= backlogFull {
@@ -219,6 +225,17 @@ func (c *completer) written(batch []settling, dropped []domain.JobID) {
 		}
 	}
 	ring(s.changed)
+}
+
+func setOf(ids []domain.JobID) map[domain.JobID]bool {
+	if len(ids) == 0 {
+		return nil
+	}
+	set := make(map[domain.JobID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // rouse makes the lane look again when an outcome comes due before its next poll:

@@ -95,7 +95,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 		if s.stopping() || ctx.Err() != nil {
 			return s.broken(ctx)
 		}
-		woken := s.waker.idle() // a round that was begun before a wake-up saw too little
+		followed := s.followed() // a round that was begun before a wake-up or a callback saw too little
 		wait, calm, err := s.round()
 		switch {
 		case err != nil:
@@ -105,7 +105,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 			quiet = 0
 			rest(ctx, wait)
 			continue
-		case calm && s.held.size() == 0 && woken && s.waker.idle():
+		case calm && s.held.size() == 0 && followed && s.followed():
 			quiet++
 		case wait > 0:
 			quiet = 0
@@ -117,6 +117,9 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 	}
 	return nil
 }
+
+// followed says that nothing is left to do of what outcomes set going.
+func (s *session) followed() bool { return s.waker.idle() && s.finisher.idle() }
 
 // ready tells the store what the kinds declare, and wakes who may try.
 func (s *session) ready(ctx context.Context) error {

@@ -139,17 +139,20 @@ func (w *waker) look(now time.Duration, keep bool) (all []driven.Holding, starte
 	return all, started
 }
 
-// send writes holdings.
+// send writes holdings; false where they may be written later.
 func (w *waker) send(all []driven.Holding) bool {
 	s := w.session
 	for chunk := range slices.Chunk(all, holdBatch) {
 		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
 		err := s.deps.Store.Hold(ctx, chunk)
 		cancel()
-		if err != nil {
-			s.fail("hold slots", "", err)
-			return !transient(err) // what cannot be done is left to the sweep
+		if err == nil {
+			continue
 		}
+		s.fail("hold slots", "", err)
+		if transient(err) {
+			return false
+		} // what cannot be done is left to the sweep, and keeps no other
 	}
 	return true
 }

@@ -44,6 +44,20 @@ type store struct {
 	bound   atomic.Pointer[func(op string) error]
 	bounds  atomic.Int64 // calls that have to do with bounds
 	unheard atomic.Int64 // admissions whose answer is still to be lost
+
+	finish   atomic.Pointer[func() error]
+	finishes atomic.Int64 // looks at batches
+	refuse   atomic.Bool  // failure jobs are refused
+}
+
+func (s *store) FinishBatches(ctx context.Context, ids []domain.BatchID) ([]driven.Finished, error) {
+	s.finishes.Add(1)
+	if door := s.finish.Load(); door != nil {
+		if err := (*door)(); err != nil {
+			return nil, err
+		}
+	}
+	return s.Store.FinishBatches(ctx, ids)
 }
 
 // door is how a call that has to do with bounds may fail.
@@ -111,7 +125,17 @@ func (s *store) Settle(ctx context.Context, out []driven.Outcome) (driven.Settle
 			return driven.Settled{}, err
 		}
 	}
-	return s.Store.Settle(ctx, out)
+	var refused []domain.JobID
+	if s.refuse.Load() {
+		for i := range out {
+			if out[i].Failure != nil {
+				refused, out[i].Failure = append(refused, out[i].Ticket.ID), nil
+			}
+		}
+	}
+	answer, err := s.Store.Settle(ctx, out)
+	answer.Refused = append(answer.Refused, refused...)
+	return answer, err
 }
 
 func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (driven.Renewed, error) {

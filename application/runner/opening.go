@@ -20,6 +20,9 @@ func (s *session) fit() (err error) {
 	if s.declared, err = s.deps.Registry.Bounds(); err != nil {
 		return err
 	}
+	if _, err = s.deps.Registry.Failures(); err != nil {
+		return err
+	}
 	for _, d := range s.declared {
 		p := s.plans[d.Kind]
 		if p.timeout == 0 {

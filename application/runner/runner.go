@@ -61,8 +61,8 @@ func (r *Runner) ID() string { return r.id }
 // values reach the handlers. Started already is fine; stopped is a Conflict.
 //
 // Refused, as Invalid, are kinds that share a group and do not agree on it, a kind
-// with a limit or rate and without a timeout, and a kind of a lane that the runner
-// does not have; as Unsupported, limits and rates on a schema that is too old for
+// with a limit or rate and without a timeout, a kind of a lane that the runner does
+// not have, and a failure kind without a handler; as Unsupported, limits and rates on a schema that is too old for
 // them. A store that cannot be reached is no reason not to start: nothing is
 // claimed until it knows what the kinds declare.
 func (r *Runner) Start(ctx context.Context) error {

@@ -27,6 +27,8 @@ type session struct {
 	held      held
 	completer *completer
 	waker     *waker
+	finisher  *finisher
+	pauses    *pauses
 	lanes     []*lane
 	declared  []domain.Declaration // the bounds of the kinds
 	opened    chan struct{}        // closed: the store knows them
@@ -65,7 +67,8 @@ func newSession(ctx context.Context, r *Runner) (*session, error) {
 	}
 	s.kinds = slices.Sorted(maps.Keys(s.plans))
 	s.ctx, s.abort = context.WithCancel(s.base)
-	s.completer, s.waker = newCompleter(s), newWaker(s)
+	s.completer, s.waker, s.finisher = newCompleter(s), newWaker(s), newFinisher(s)
+	s.pauses = newPauses(s)
 	if err := s.fit(); err != nil {
 		s.abort()
 		return nil, err
@@ -100,18 +103,21 @@ func (s *session) run() {
 	}
 	go s.completer.run()
 	go s.waker.run()
+	go s.finisher.run()
 	s.keepers.Go(s.keepRenewing)
 	s.keepers.Go(s.keepWatch)
 	s.keepers.Go(s.keepBeating)
 }
 
 // finish takes everything down in order once quit is closed: leases are renewed
-// until the last outcome is written, and who waits for what that freed is woken.
+// until the last outcome is written, then the batches that it ends are finished, and
+// who waits for what that freed is woken.
 func (s *session) finish() {
 	<-s.quit
 	s.loops.Wait()
 	s.workers.Wait()
 	s.completer.close()
+	s.finisher.close()
 	s.waker.close()
 	s.abort()
 	s.keepers.Wait()
@@ -158,6 +164,7 @@ func (s *session) listen() {
 }
 
 func (s *session) hear(queue string) {
+	s.pauses.hint()
 	for _, l := range s.lanes {
 		if l.works(queue) {
 			l.wake(queue)

@@ -162,9 +162,13 @@ func (s *session) complete(a *attempt, end ending) {
 		out.Keep = job.Keep.For(v.To, a.plan.keep)
 	}
 	if v.To == domain.Done {
-		out.Result, out.ForgetArgs = a.result.JSON(), job.ForgetArgs
+		out.Result, out.ForgetArgs = a.result.JSON(), job.ForgetArgs || a.plan.forget
 	}
-	s.completer.add(settling{attempt: a, outcome: out, event: v.Event, err: end.err})
+	done := settling{attempt: a, outcome: out, event: v.Event, err: end.err}
+	if v.To == domain.Dead {
+		done.unmade = a.mourn(&done.outcome)
+	}
+	s.completer.add(done)
 }
 
 // judge is domain.Judge, safe from what the host wrote: an error's methods or a

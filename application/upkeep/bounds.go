@@ -14,16 +14,18 @@ const (
 	loosenBatch = 500
 )
 
-// bounds looks after slots and who waits for them: what a crash left is freed
-// after its linger, what time frees is free, and whoever may try is made ready. It
-// redoes what runners do themselves when nothing goes wrong. One part that fails
-// keeps no other; a schema without bounds has nothing to look after.
-func (s *Service) bounds(ctx context.Context) {
+// follow looks after slots and who waits for them: what a crash left is freed
+// after its linger, what time frees is free, and whoever may try is made ready. And
+// it finishes batches that are over. It redoes what runners do themselves when
+// nothing goes wrong. One part that fails keeps no other; a schema without bounds or
+// batches has nothing to look after.
+func (s *Service) follow(ctx context.Context) {
 	for _, part := range []struct {
 		operation string
 		do        func(context.Context) error
 	}{
 		{"reap slots", s.reap}, {"expire slots", s.expire}, {"wake", s.wakeBlocked}, {"loosen", s.loosen},
+		{"finish batches", s.finishBatches},
 	} {
 		err := part.do(ctx)
 		if err != nil && domain.CodeOf(err) != domain.Unsupported {
@@ -112,8 +114,4 @@ func (s *Service) loosen(ctx context.Context) error {
 }
 
 // spread tells runners where jobs were made ready.
-func (s *Service) spread(woken driven.Woken) {
-	if s.deps.Wake != nil && len(woken.Queues) > 0 {
-		s.deps.Wake.Notify(woken.Queues...)
-	}
-}
+func (s *Service) spread(woken driven.Woken) { s.notify(woken.Queues) }

@@ -14,6 +14,7 @@ type Config struct {
 	Renew      time.Duration // the renewal interval of the runners: two thirds of Every
 	PruneEvery time.Duration // between two prunings: 5 min
 	PruneBatch int           // rows of one pass: 1,000
+	PrunePause time.Duration // between two passes of the loop, so that claims keep their speed: 50 ms
 	NoPrune    bool          // the loop leaves pruning to others
 	Linger     time.Duration // how long slots of claims that are gone stay taken, for their handlers may run on: the lease, or twice Every
 	Stalls     domain.StallPolicy
@@ -25,6 +26,7 @@ func (c Config) complete() (Config, error) {
 	c.Renew = cmp.Or(c.Renew, c.Every*2/3)
 	c.PruneEvery = cmp.Or(c.PruneEvery, 5*time.Minute)
 	c.PruneBatch = cmp.Or(c.PruneBatch, 1000)
+	c.PrunePause = cmp.Or(c.PrunePause, 50*time.Millisecond)
 	c.Linger = cmp.Or(c.Linger, 2*c.Every)
 	def := domain.DefaultStalls()
 	if c.Stalls == (domain.StallPolicy{}) {
@@ -49,6 +51,8 @@ func (c Config) check() error {
 		return unfit("PruneEvery", "it is %v, it must be from %v to %v", c.PruneEvery, least, most)
 	case c.PruneBatch < 1 || c.PruneBatch > 100_000:
 		return unfit("PruneBatch", "it is %d, it must be from 1 to 100000", c.PruneBatch)
+	case c.PrunePause < 0 || c.PrunePause > most:
+		return unfit("PrunePause", "it is %v, it must be from 0 to %v", c.PrunePause, most)
 	case c.Stalls.Base <= 0 || c.Stalls.Cap < c.Stalls.Base || c.Stalls.Cap > domain.MaxDelay:
 		return unfit("Stalls", "the waits are %v to %v, they must be positive and rise to at most %v", c.Stalls.Base, c.Stalls.Cap, domain.MaxDelay)
 	case c.Stalls.Max < 0:

@@ -26,6 +26,33 @@ type store struct {
 	recovers []time.Duration // when Recover was called, since start
 	prunes   []time.Duration
 	held     []driven.Claimed // what the test claimed
+	looks    []int            // batches of each FinishBatches
+	broken   error            // what batches answer
+}
+
+func (s *store) FinishBatches(ctx context.Context, ids []domain.BatchID) ([]driven.Finished, error) {
+	s.mu.Lock()
+	s.looks = append(s.looks, len(ids))
+	broken := s.broken
+	s.mu.Unlock()
+	if broken != nil {
+		return nil, broken
+	}
+	return s.Store.FinishBatches(ctx, ids)
+}
+
+func (s *store) OpenBatches(ctx context.Context, after domain.BatchID, limit int) ([]domain.BatchID, error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	return s.Store.OpenBatches(ctx, after, limit)
+}
+
+func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (int, error) {
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	return s.Store.PruneBatches(ctx, tenant, limit)
 }
 
 func (s *store) note(list *[]time.Duration) error {
@@ -66,9 +93,9 @@ func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (driven.Rene
 	return s.Store.Renew(ctx, req)
 }
 
-func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (int, error) {
+func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (driven.Pruned, error) {
 	if err := s.note(&s.prunes); err != nil {
-		return 0, err
+		return driven.Pruned{}, err
 	}
 	return s.Store.Prune(ctx, req)
 }

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -9,7 +10,7 @@ import (
 
 func (s *Service) pruneLoop(ctx context.Context) {
 	for wait := first(s.cfg.PruneEvery); rest(ctx, wait); wait = jittered(s.cfg.PruneEvery) {
-		if _, err := s.Prune(ctx, nil); err != nil {
+		if _, err := s.removal(ctx, s.cfg.PrunePause, nil); err != nil {
 			s.fail(ctx, "prune", err)
 		}
 	}
@@ -17,28 +18,65 @@ func (s *Service) pruneLoop(ctx context.Context) {
 
 // Prune removes the rows whose retention ended, of the tenant in scope or of
 // all, in passes that each stand for themselves: what went is gone, also when a
-// later pass fails.
+// later pass fails. It does not pause between them, as the loop does. Finished
+// batches whose time is over go too; they do not count.
 func (s *Service) Prune(ctx context.Context, progress func(removed int)) (removed int, err error) {
+	return s.removal(ctx, 0, progress)
+}
+
+func (s *Service) removal(ctx context.Context, pause time.Duration, progress func(int)) (removed int, err error) {
 	for {
-		n, err := s.prune(ctx)
+		pass, err := s.prune(ctx)
 		if err != nil {
 			return removed, err
 		}
-		removed += n
-		if n > 0 {
-			s.observe(domain.Event{Type: domain.EventPruned, Count: n, Tenant: domain.TenantOf(ctx)})
+		removed += pass.Removed
+		if pass.Removed > 0 {
+			s.pruned(ctx, "", pass.Removed)
 			if progress != nil {
 				progress(removed)
 			}
 		}
-		if n < s.cfg.PruneBatch {
+		if !pass.More {
+			return removed, s.pruneBatches(ctx, pause)
+		}
+		if pause > 0 && !rest(ctx, jittered(pause)) {
 			return removed, nil
 		}
 	}
 }
 
-func (s *Service) prune(ctx context.Context) (int, error) {
-	bounded, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	return s.deps.Store.Prune(bounded, driven.PruneRequest{Limit: s.cfg.PruneBatch, Tenant: domain.TenantOf(ctx)})
+func (s *Service) prune(ctx context.Context) (driven.Pruned, error) {
+	tenant, err := domain.ScopeOf(ctx)
+	if err != nil {
+		return driven.Pruned{}, err
+	}
+	return bounded(ctx, s.deps.Store.Prune, driven.PruneRequest{Limit: s.cfg.PruneBatch, Tenant: tenant, Defer: s.cfg.PruneEvery})
+}
+
+// pruneBatches removes finished batches whose time is over. A schema without batches
+// has none.
+func (s *Service) pruneBatches(ctx context.Context, pause time.Duration) error {
+	pass := func(ctx context.Context, limit int) (int, error) {
+		return s.deps.Store.PruneBatches(ctx, domain.TenantOf(ctx), limit)
+	}
+	for {
+		n, err := bounded(ctx, pass, s.cfg.PruneBatch)
+		if domain.CodeOf(err) == domain.Unsupported {
+			return nil
+		}
+		if n > 0 {
+			s.pruned(ctx, "batches", n)
+		}
+		if err != nil || n < s.cfg.PruneBatch {
+			return err
+		}
+		if pause > 0 && !rest(ctx, jittered(pause)) {
+			return nil
+		}
+	}
+}
+
+func (s *Service) pruned(ctx context.Context, what string, n int) {
+	s.observe(domain.Event{Type: domain.EventPruned, Count: n, Tenant: domain.TenantOf(ctx), Operation: what})
 }

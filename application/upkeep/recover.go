@@ -76,11 +76,12 @@ func (s *Service) probe(ctx context.Context) error {
 }
 
 // Sweep puts back every claim whose lease ran out now, and says how many. Then it
-// looks after slots and who waits for them; what of that fails is only reported.
+// looks after slots and who waits for them, and after batches; what of that fails is
+// only reported.
 func (s *Service) Sweep(ctx context.Context) (recovered int, err error) {
 	recovered, err = s.putBack(ctx)
 	if code := domain.CodeOf(err); code != domain.Unavailable && code != domain.Canceled {
-		s.bounds(ctx)
+		s.follow(ctx)
 	}
 	return recovered, err
 }
@@ -93,6 +94,7 @@ func (s *Service) putBack(ctx context.Context) (recovered int, err error) {
 		}
 		recovered += len(answer.Jobs)
 		s.tell(answer.Jobs)
+		s.bereft(ctx, answer.Jobs)
 		if !answer.More || len(answer.Jobs) == 0 {
 			return recovered, nil
 		}
@@ -104,6 +106,7 @@ func (s *Service) sweep(ctx context.Context) (driven.Recovered, error) {
 	defer cancel()
 	return s.deps.Store.Recover(ctx, driven.RecoverRequest{
 		Limit: recoverBatch, Stalls: s.cfg.Stalls, KeepDead: s.cfg.Keep.Dead, Except: s.deps.Runner,
+		Failures: s.deps.Failures, Attempts: s.deps.Attempts,
 	})
 }
 
@@ -118,11 +121,23 @@ func (s *Service) tell(jobs []driven.Recovery) {
 		}
 		if job.To == domain.Dead {
 			e.Type = domain.EventDied
-		} else if !slices.Contains(queues, job.Queue) {
+		}
+		waits := job.To != domain.Dead || !job.Failed.IsZero() // itself, or its failure job
+		if waits && !slices.Contains(queues, job.Queue) {
 			queues = append(queues, job.Queue)
 		}
 		s.observe(e)
+		if job.Refused {
+			e.Type, e.Err = domain.EventFailureJobNotAdded, &domain.Fault{
+				Code: domain.Invalid, Op: "add failure job", Subject: job.ID.String(), Hint: "the job is dead without it",
+			}
+			s.observe(e)
+		}
 	}
+	s.notify(queues)
+}
+
+func (s *Service) notify(queues []string) {
 	if s.deps.Wake != nil && len(queues) > 0 {
 		s.deps.Wake.Notify(queues...)
 	}

@@ -17,11 +17,15 @@ type Deps struct {
 		driven.Leases
 		driven.Pruner
 		driven.Bounds
+		driven.Batcher
 	}
 	Runner   string // of this process, whose claims stay; "" for none
 	Observer driven.Observer
 	Wake     driven.Notifier
 	Clock    driven.Clock // tells that this process slept
+
+	Failures map[string]string // failure kinds of the kinds that declare one
+	Attempts int               // how often a job is tried that does not say so
 }
 
 // Service is the upkeep of one process.
@@ -33,6 +37,8 @@ type Service struct {
 	cancel context.CancelFunc // nil: not started
 	ended  bool
 	loops  sync.WaitGroup
+
+	looked place // where the sweep of batches goes on
 }
 
 var _ driving.Pruner = (*Service)(nil)

@@ -73,3 +73,25 @@ func Keep(r domain.Retention) Option {
 		return r.Validate()
 	}
 }
+
+// OnDeath adds a job of that kind whenever one of this kind dies, in the write that
+// buries it: its args are `{"job":{"id","kind","args","attempt","max_attempts"},"error"}`
+// (FailedJob reads them), its queue and tenant those of the dead one. It has no failure
+// job of its own. A job that names a kind itself has that one.
+func OnDeath(kind string) Option {
+	return func(e *Entry) error {
+		if kind == e.Kind {
+			return refuse(domain.Invalid, e.Kind, "OnDeath names the kind itself: a failure job has none of its own, so give it another kind")
+		}
+		e.Failure = kind
+		return domain.ValidateName("failure kind", kind, domain.MaxKind)
+	}
+}
+
+// ForgetArgs drops the args of the kind's jobs when they are done; dead ones keep them.
+func ForgetArgs() Option {
+	return func(e *Entry) error {
+		e.ForgetArgs = true
+		return nil
+	}
+}

@@ -38,6 +38,9 @@ type Entry struct {
 	Limit   Limit            // N 0: none
 	Rate    Rate             // N 0: none
 	Lane    string           // "": the workers of its queue
+	Failure string           // kind of the job that is added when one of it dies; "": none
+
+	ForgetArgs bool
 
 	bare    Next // without middleware
 	builtin bool

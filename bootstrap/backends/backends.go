@@ -1,7 +1,9 @@
 package backends
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/mssqlstore"
@@ -10,6 +12,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
 	"github.com/rowlock/rowlock/adapters/driven/mongostore"
+	"github.com/rowlock/rowlock/adapters/driven/pgnotify"
 	"github.com/rowlock/rowlock/adapters/driven/system"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -122,7 +125,18 @@ func dsnOf(scheme, rest string) string {
 }
 
 func openPostgres(ctx context.Context, rest string, o Options) (driven.Backend, error) {
-	return pgstore.Open(ctx, pgstore.Config{DSN: dsnOf("postgres:", rest), TablePrefix: o.TablePrefix})
+	dsn := dsnOf("postgres:", rest)
+	b, err := pgstore.Open(ctx, pgstore.Config{DSN: dsn, TablePrefix: o.TablePrefix})
+	if err != nil {
+		return b, err
+	}
+	n, err := pgnotify.New(pgnotify.Config{DSN: dsn, Name: "public." + cmp.Or(o.TablePrefix, "rowlock_")})
+	if err != nil {
+		return driven.Backend{}, errors.Join(err, b.Close())
+	}
+	store := b.Close
+	b.Notify, b.Close = n, func() error { return errors.Join(n.Close(), store()) }
+	return b, nil
 }
 
 func openMySQL(ctx context.Context, rest string, o Options) (driven.Backend, error) {

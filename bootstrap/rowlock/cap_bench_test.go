@@ -10,19 +10,27 @@ import (
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/bootstrap/rowlock"
+	"github.com/rowlock/rowlock/test/servers"
 )
 
 // BenchmarkCap compares a limit that is as large as the worker's concurrency with
-// none, on SQLite.
+// none.
 func BenchmarkCap(b *testing.B) {
-	for _, run := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
-		for _, capped := range []bool{false, true} {
-			b.Run(fmt.Sprintf("run=%v/capped=%v", run, capped), func(b *testing.B) { benchCap(b, run, capped) })
+	stores := map[string]func(testing.TB) string{
+		"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "q.db") },
+		"postgres": func(t testing.TB) string { return servers.Postgres(t) },
+		"mysql":    func(t testing.TB) string { return servers.URL(servers.MySQL(t)) },
+	}
+	for name, dsn := range stores {
+		for _, run := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
+			for _, capped := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/run=%v/capped=%v", name, run, capped), func(b *testing.B) { benchCap(b, dsn, run, capped) })
+			}
 		}
 	}
 }
 
-func benchCap(b *testing.B, run time.Duration, capped bool) {
+func benchCap(b *testing.B, dsn func(testing.TB) string, run time.Duration, capped bool) {
 	const jobs, workers = 3000, 10
 	items := make([]enqueue.Item, jobs)
 	for i := range items {
@@ -34,7 +42,7 @@ func benchCap(b *testing.B, run time.Duration, capped bool) {
 	}
 	for range b.N {
 		b.StopTimer()
-		q, err := rowlock.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "q.db"), rowlock.Migrate())
+		q, err := rowlock.Open(b.Context(), dsn(b), rowlock.Migrate())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,6 +19,7 @@ type settings struct {
 	keep      domain.Retention
 	clock     driven.Clock
 	ids       driven.IDs
+	namespace string
 }
 
 // Migrate installs the tables first, or brings them up to date.

@@ -9,6 +9,7 @@ import (
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/inspect"
 	"github.com/rowlock/rowlock/application/operate"
+	"github.com/rowlock/rowlock/application/schedules"
 	"github.com/rowlock/rowlock/application/upkeep"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/bootstrap/backends"
@@ -23,16 +24,18 @@ import (
 type Queue struct {
 	*enqueue.Client
 
-	backend  driven.Backend
-	registry *work.Registry
-	wake     driven.Notifier
-	observer driven.Observer
-	clock    driven.Clock
-	ids      driven.IDs
-	keep     domain.Retention
-	pruner   *upkeep.Service
-	refused  refusals
-	life     life
+	backend   driven.Backend
+	registry  *work.Registry
+	wake      driven.Notifier
+	observer  driven.Observer
+	clock     driven.Clock
+	ids       driven.IDs
+	keep      domain.Retention
+	pruner    *upkeep.Service
+	refused   refusals
+	book      schedules.Book
+	namespace string
+	life      life
 }
 
 var (
@@ -84,27 +87,28 @@ func build(ctx context.Context, backend driven.Backend, s *settings) (*Queue, er
 	}
 	backend = retrystore.Wrap(backend)
 	q := &Queue{
-		backend:  backend,
-		registry: work.NewRegistry(),
-		wake:     system.Join(system.NewBell(), backend.Notify),
-		observer: system.Tee(s.observers...),
-		clock:    s.clock,
-		ids:      s.ids,
-		keep:     s.keep,
+		backend:   backend,
+		registry:  work.NewRegistry(),
+		wake:      system.Join(system.NewBell(), backend.Notify),
+		observer:  system.Tee(s.observers...),
+		clock:     s.clock,
+		ids:       s.ids,
+		keep:      s.keep,
+		namespace: s.namespace,
 	}
 	q.Client = enqueue.New(enqueue.Config{
-		Store: backend.Store, Tx: backend.Tx, IDs: q.ids, Clock: q.clock,
+		Store: backend.Store, Tx: backend.Tx, IDs: q.ids, Clock: q.clock, Turns: backend.Store,
 		Observer: q.observer, Wake: q.wake, Registry: q.registry,
 	})
 	var err error
-	if q.pruner, err = upkeep.New(upkeep.Config{Keep: q.keep}, q.upkeepDeps("")); err != nil {
+	if q.pruner, err = upkeep.New(upkeep.Config{Keep: q.keep}, q.upkeepDeps()); err != nil {
 		return nil, err
 	}
 	return q, nil
 }
 
-func (q *Queue) upkeepDeps(runner string) upkeep.Deps {
-	return upkeep.Deps{Store: q.backend.Store, Runner: runner, Observer: q.observer, Wake: q.wake, Clock: q.clock}
+func (q *Queue) upkeepDeps() upkeep.Deps {
+	return upkeep.Deps{Store: q.backend.Store, Observer: q.observer, Wake: q.wake, Clock: q.clock}
 }
 
 // Inspect is for looking at jobs and queues.
@@ -117,6 +121,9 @@ func (q *Queue) Operate() *operate.Service { return operate.New(q.operateDeps())
 
 // Bounds is for looking at limits, rates and turns, and for releasing chains.
 func (q *Queue) Bounds() *operate.Bounds { return operate.NewBounds(q.operateDeps()) }
+
+// Switches is for pausing queues and kinds, and for letting them go on.
+func (q *Queue) Switches() *operate.Switches { return operate.NewSwitches(q.backend.Store, q.wake) }
 
 func (q *Queue) operateDeps() operate.Deps {
 	return operate.Deps{Store: q.backend.Store, Keep: q.keep, Wake: q.wake, Observer: q.observer}

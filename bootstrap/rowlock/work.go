@@ -1,12 +1,14 @@
 package rowlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/rowlock/rowlock/application/runner"
 	"github.com/rowlock/rowlock/application/upkeep"
+	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/ports/driving"
 )
@@ -63,7 +65,7 @@ func (w worker) Work(ctx context.Context) error {
 	if err := keeper.Start(ctx); err != nil {
 		return err
 	}
-	return errors.Join(r.Work(ctx), dismiss(ctx, keeper))
+	return errors.Join(w.work(ctx, r), dismiss(ctx, keeper))
 }
 
 func (w worker) Drain(ctx context.Context, o DrainOptions) (drained Drained, err error) {
@@ -103,7 +105,12 @@ func (w worker) hire(ctx context.Context) (*runner.Runner, *upkeep.Service, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	keeper, err := upkeep.New(w.upkeep.For(w.runner.Lease, w.runner.Renew), q.upkeepDeps(r.ID()))
+	deps := q.upkeepDeps()
+	deps.Runner, deps.Attempts = r.ID(), cmp.Or(w.runner.Retry, domain.DefaultRetry()).MaxAttempts
+	if deps.Failures, err = q.registry.Failures(); err != nil {
+		return nil, nil, err
+	}
+	keeper, err := upkeep.New(w.upkeep.For(w.runner.Lease, w.runner.Renew), deps)
 	return r, keeper, err
 }
 
@@ -117,10 +124,10 @@ func ready(ctx context.Context, store driven.Store) error {
 	return err
 }
 
-// dismissal is how long the upkeep may take to end the pass it is in.
+// dismissal is how long upkeep and schedules may take to end the pass they are in.
 const dismissal = 10 * time.Second
 
-func dismiss(ctx context.Context, keeper *upkeep.Service) error {
+func dismiss(ctx context.Context, keeper interface{ Stop(context.Context) error }) error {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), dismissal)
 	defer cancel()
 	return keeper.Stop(bounded)

@@ -63,3 +63,11 @@ func PruneEvery(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.
 
 // NoPrune leaves the removal of old jobs to others.
 func NoPrune() WorkOption { return func(w *worker) { w.upkeep.NoPrune = true } }
+
+// PruneBatch is how many jobs one pass of such a removal looks at, hence one
+// transaction: 1,000 by default.
+func PruneBatch(n int) WorkOption { return func(w *worker) { w.upkeep.PruneBatch = n } }
+
+// PrunePause is the rest between two passes of such a removal, 50 ms by default: runners
+// have the store to themselves in between.
+func PrunePause(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.PrunePause = d } }

@@ -9,8 +9,8 @@
 //		rowlockfx.Handle[Welcome](NewWelcomer),
 //	).Run()
 //
-// The module gives *enqueue.Client, *operate.Service, *operate.Bounds and
-// *inspect.Service to the host; all else is private to it, so a host's own
+// The module gives *enqueue.Client, *batches.Service, *schedules.Service,
+// *operate.Service, *operate.Bounds and *inspect.Service to the host; all else is private to it, so a host's own
 // backend, clock or observer is no clash. Nothing starts but by Worker. It takes a
 // driven.Clock, a driven.IDs, a driven.Observer and a *zap.Logger of the host's
 // where there is one. The client does not depend on the handlers, so a handler

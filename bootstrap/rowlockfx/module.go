@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/rowlock/rowlock/application/batches"
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/inspect"
 	"github.com/rowlock/rowlock/application/operate"
@@ -22,6 +23,9 @@ type module struct {
 	worker  *runner.Config
 	upkeep  upkeep.Config
 	keep    domain.Retention
+
+	namespace string
+	declared  []declaration
 }
 
 // Module is Rowlock in the host's app. An app has one without a name, or any
@@ -36,12 +40,12 @@ func Module(opts ...Option) fx.Option {
 	}
 	parts := []fx.Option{
 		fx.Provide(m.store(), m.newCore, fx.Private),
-		fx.Provide(m.public(newClient), m.public(m.newOperate), m.public(m.newBounds), m.public(newInspect)),
+		fx.Provide(m.public(newClient), m.public(newBatches), m.public(m.newOperate), m.public(m.newBounds), m.public(newInspect), m.public(newSchedules)),
 	}
 	if m.worker != nil {
 		parts = append(parts,
 			fx.Provide(fx.Annotate(newRegistry, fx.ParamTags(group(m.name))), fx.Private),
-			fx.Invoke(m.work),
+			fx.Invoke(m.work, m.tick),
 		)
 	}
 	return fx.Module(m.scope(), parts...)
@@ -84,8 +88,13 @@ func (m *module) store() any {
 
 func newClient(c core) *enqueue.Client {
 	return enqueue.New(enqueue.Config{
-		Store: c.backend.Store, Tx: c.backend.Tx, IDs: c.ids, Clock: c.clock, Observer: c.observer, Wake: c.wake,
+		Store: c.backend.Store, Tx: c.backend.Tx, IDs: c.ids, Clock: c.clock, Turns: c.backend.Store, Observer: c.observer, Wake: c.wake,
 	})
+}
+
+// newBatches has a client of its own: the module's may go by a name.
+func newBatches(c core) *batches.Service {
+	return batches.New(batches.Deps{Store: c.backend.Store, Client: newClient(c), IDs: c.ids, Observer: c.observer, Wake: c.wake})
 }
 
 func (m *module) newOperate(c core) *operate.Service { return operate.New(m.operateDeps(c)) }

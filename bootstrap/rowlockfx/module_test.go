@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/rowlock/rowlock/application/batches"
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/inspect"
 	"github.com/rowlock/rowlock/application/operate"
@@ -35,7 +36,7 @@ func host(opts ...rowlockfx.Option) fx.Option {
 }
 
 func TestTheHostsAppIsValid(t *testing.T) {
-	services := fx.Invoke(func(*enqueue.Client, *operate.Service, *operate.Bounds, *inspect.Service) {})
+	services := fx.Invoke(func(*enqueue.Client, *batches.Service, *operate.Service, *operate.Bounds, *inspect.Service) {})
 	for name, opts := range map[string]fx.Option{
 		"working":   host(rowlockfx.Worker(runner.Config{})),
 		"enqueuing": host(),
@@ -74,13 +75,17 @@ func TestNothingStartsWithoutAWorker(t *testing.T) {
 	var client *enqueue.Client
 	var look *inspect.Service
 	var do *operate.Service
+	var sets *batches.Service
 	constructed := false
 	a := app(t,
 		rowlockfx.Module(rowlockfx.Backend(memory)),
 		rowlockfx.Handle[followUp](func() *follower { constructed = true; return &follower{} }),
-		fx.Populate(&client, &look, &do),
+		fx.Populate(&client, &look, &do, &sets),
 	)
 	a.RequireStart()
+	if made, err := sets.Make(t.Context(), batches.Options{}, batches.Of()); err != nil || made.ID.IsZero() {
+		t.Errorf("a batch: %+v, %v", made, err)
+	}
 	job, _, err := client.Enqueue(t.Context(), welcome{1}) // of a kind that this process does not handle
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package rowlockfx
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -41,8 +42,13 @@ func (m *module) work(life fx.Lifecycle, c core, handlers *work.Registry) error 
 	if err != nil {
 		return err
 	}
+	failures, err := handlers.Failures()
+	if err != nil {
+		return err
+	}
 	keeper, err := upkeep.New(up.For(cfg.Lease, cfg.Renew), upkeep.Deps{
 		Store: c.backend.Store, Runner: r.ID(), Observer: c.observer, Wake: c.wake, Clock: c.clock,
+		Failures: failures, Attempts: cmp.Or(cfg.Retry, domain.DefaultRetry()).MaxAttempts,
 	})
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}jobs` (
 	`on_dead`        TINYINT        NOT NULL DEFAULT 0,
 	`forget_args`    TINYINT        NOT NULL DEFAULT 0, -- 1: at done, 2: they were
 	`unique_key`     VARBINARY(190) NULL,
-	`unique_lock`    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal
+	`unique_lock`    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal, with a window as long as the row
 	`tenant`         VARBINARY(190) NOT NULL DEFAULT '',
 	`batch_id`       BINARY(16)     NULL,
 	`failure_kind`   VARBINARY(120) NOT NULL DEFAULT '',

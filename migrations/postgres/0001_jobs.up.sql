@@ -30,7 +30,7 @@ CREATE TABLE "{schema}"."{prefix}jobs" (
 	on_dead        SMALLINT NOT NULL DEFAULT 0,
 	forget_args    SMALLINT NOT NULL DEFAULT 0, -- 1: at done, 2: they were
 	unique_key     TEXT     COLLATE "C",
-	unique_lock    TEXT     COLLATE "C", -- the key scoped by its tenant, until terminal
+	unique_lock    TEXT     COLLATE "C", -- the key scoped by its tenant, until terminal, with a window as long as the row
 	tenant         TEXT     COLLATE "C" NOT NULL DEFAULT '',
 	batch_id       UUID,
 	failure_kind   TEXT     COLLATE "C" NOT NULL DEFAULT '',

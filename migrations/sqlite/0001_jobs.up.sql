@@ -27,7 +27,7 @@ CREATE TABLE "{prefix}jobs" (
 	on_dead        INTEGER NOT NULL DEFAULT 0,
 	forget_args    INTEGER NOT NULL DEFAULT 0, -- 1: at done, 2: they were
 	unique_key     TEXT,
-	unique_lock    TEXT,             -- the key scoped by its tenant, until terminal
+	unique_lock    TEXT,             -- the key scoped by its tenant, until terminal, with a window as long as the row
 	tenant         TEXT    NOT NULL DEFAULT '',
 	batch_id       BLOB,
 	failure_kind   TEXT    NOT NULL DEFAULT '',

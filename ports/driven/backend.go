@@ -71,6 +71,8 @@ type Clock interface{ Now() time.Time }
 type IDs interface {
 	// NewJobID makes a UUIDv7; ids of one process rise in the order they are made.
 	NewJobID() domain.JobID
+	// NewBatchID makes a UUIDv7 of the same sort.
+	NewBatchID() domain.BatchID
 	// NewToken makes a fresh token.
 	NewToken() domain.Token
 	// NewRunnerID makes a name that no other process start has, at most domain.MaxRunner bytes.

@@ -31,7 +31,8 @@ type Slots interface {
 	// A call takes any number of jobs (bound/many).
 	Admit(context.Context, AdmitRequest) (Admission, error)
 	// Hold ends or prolongs slots of claims whose outcome is not (or was long ago)
-	// settled, each guarded by its ticket; others are left alone (slot/fence).
+	// settled, each guarded by its ticket; others are left alone (slot/fence). One that
+	// Reap keeps for its Linger is prolonged too: its runner came back (slot/return).
 	Hold(context.Context, []Holding) error
 	// Wake makes ready the blocked jobs whose turn it is at keys that are free
 	// (turn/head), and of limits and rates as many as are free (bound/wake), by

@@ -20,6 +20,9 @@ type Store interface {
 	Pruner
 	Runners
 	Bounds
+	Batches
+	Schedules
+	Switches
 }
 
 // Inserter is for writing new jobs.
@@ -29,7 +32,17 @@ type Inserter interface {
 	// is held, also by an earlier row of the call, is Existing with the holder's
 	// id and changes nothing (unique/skip); with domain.Error a held key makes
 	// the whole call a Conflict whose Subject is the holder's id (unique/error).
-	// The key frees in the write that makes its row terminal (unique/frees).
+	// With domain.Replace a waiting holder takes from the new job all but id, tenant,
+	// unique key, turns and batch, attempts and stalls 0, and waits as the new one would
+	// (unique/replace); with domain.Reschedule it takes the due time alone
+	// (unique/reschedule); both move its place in chains, and a holder that is blocked
+	// is so no more. A holder that runs or is terminal is Existing, untouched
+	// (unique/busy). The key frees in the write that makes its row terminal
+	// (unique/frees), that of a window with its row (unique/window). Of holders that an
+	// earlier row of the call wrote or changed the last word counts (unique/twice).
+	// A batch that a row names must be there, of the row's tenant or of none, and not
+	// sealed, else the call is NotFound or a Conflict and nothing is written
+	// (batch/sealed). Only what was written is a member (batch/existing).
 	// Rows come validated; the store writes now + Due.After by its own clock,
 	// and a row that is due is ready (insert/due), whether its turns are free or not.
 	Insert(context.Context, []domain.NewJob) ([]Inserted, error)
@@ -39,6 +52,7 @@ type Inserter interface {
 type Inserted struct {
 	ID     domain.JobID // of the row that is there now
 	Result domain.Inserted
+	Keys   []string // turns of a holder that was moved: pass them to Wake
 }
 
 // Claimer is for taking due jobs.
@@ -95,7 +109,7 @@ const NoNext = time.Hour
 
 // Claimed is one taken job. Of Job the store fills what a runner works with:
 // ID, State, Kind, Queue, Tenant, Priority, RunAt, Attempts, MaxAttempts,
-// Stalls, Snoozes, Timeout, LimitKey, Turn, OnDead, Batch, Args, Error, History, Tags, Meta, Keep,
+// Stalls, Snoozes, Timeout, LimitKey, Turn, OnDead, Batch, FailureKind, Args, Error, History, Tags, Meta, Keep,
 // ForgetArgs, CreatedAt and ClaimedAt (claim/fields).
 type Claimed struct {
 	Token domain.Token
@@ -133,11 +147,16 @@ type Outcome struct {
 	// again (slot/repeat).
 	Slots []domain.SlotEnd
 	Turn  bool // the job takes turns: its places follow what becomes of it (turn/dies)
+	// Failure is added in the same write where the job dies by it (failure/added),
+	// once, however often that is settled (failure/once). Where it is refused the job
+	// dies without it (failure/refused).
+	Failure *domain.NewJob
 }
 
 // Settled is the answer of a Settle.
 type Settled struct {
 	Dropped []domain.JobID
+	Refused []domain.JobID // dead without the failure job that they were to have
 }
 
 // Leases is for keeping claims alive and putting back those that are not.
@@ -176,6 +195,11 @@ type RecoverRequest struct {
 	Stalls   domain.StallPolicy
 	KeepDead time.Duration // for those that die, where the row has no own retention
 	Except   string        // the calling runner, whose own claims stay
+	// Failures are the failure kinds of kinds, for rows that name none: who dies here
+	// has its failure job in the same write (failure/stalled).
+	Failures map[string]string
+	// Attempts is how often a job is tried that does not say so, for its failure job.
+	Attempts int
 }
 
 // Recovered is what a sweep put back.
@@ -193,6 +217,11 @@ type Recovery struct {
 	To     domain.State
 	Stalls int
 	After  time.Duration
+	Batch  domain.BatchID
+	// Failed is its failure job, zero where it has none; Refused says that it should
+	// have one.
+	Failed  domain.JobID
+	Refused bool
 }
 
 // Editor is for an operator's changes. Each answers per id, in order; ids not
@@ -200,13 +229,15 @@ type Recovery struct {
 // not asked for are Conflict (edit/states). An id that is named twice has one
 // answer (edit/twice). One refusal never keeps the rest (edit/partial). A job that
 // waited for a bound waits for it no more (bound/edited), its turns follow what
-// becomes of it, and the answer names their keys for Wake (turn/cancel).
+// becomes of it, and the answer names their keys for Wake (turn/cancel), and the
+// batch of one that is terminal or gone, for FinishBatches (batch/edited).
 type Editor interface {
 	// Retry makes waiting and terminal jobs due as asked, attempts and stalls 0,
 	// history kept, the unique key retaken (edit/retry). Running: Conflict naming
 	// the runner. Key held by another: Conflict naming the holder (edit/clash).
 	// Args forgotten: Conflict. Its turns are those that it had (turn/retry), also
-	// if its chains were released from it meanwhile (turn/unchain).
+	// if its chains were released from it meanwhile (turn/unchain). A batch that is not
+	// finished waits for it again, a finished one never moves (batch/retried).
 	Retry(context.Context, EditRequest) ([]domain.Edited, error)
 	// Cancel makes waiting jobs cancelled (edit/cancel); a cancelled one stays so
 	// and is no fault; running, done, dead: Conflict.
@@ -243,28 +274,4 @@ type Finder interface {
 	Count(ctx context.Context, f domain.Filter, limit int) (n int, exact bool, err error)
 	// Stats counts each state up to a cap (find/stats).
 	Stats(ctx context.Context, tenant string, limit int) (domain.Stats, error)
-}
-
-// Pruner is for removing rows whose retention ended.
-type Pruner interface {
-	// Prune removes at most Limit terminal rows whose time is over, in one
-	// transaction, and says how many (prune/bounded). A live row or one kept for
-	// ever never goes (prune/live). Its turns go with it (turn/prune).
-	Prune(context.Context, PruneRequest) (int, error)
-}
-
-// PruneRequest bounds one pass.
-type PruneRequest struct {
-	Limit  int
-	Tenant string // "" is any
-}
-
-// Runners is for knowing who lives.
-type Runners interface {
-	// Beat says that a runner lives for the given span (runners/beat).
-	Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error
-	// Leave takes a runner off the list; one that is not there is no fault.
-	Leave(ctx context.Context, id string) error
-	// ListRunners lists those whose span is not over, by id, at most limit (runners/live).
-	ListRunners(ctx context.Context, limit int) ([]domain.RunnerInfo, error)
 }

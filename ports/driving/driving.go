@@ -10,7 +10,8 @@ import (
 // Enqueuer is for adding jobs whose args are JSON already.
 type Enqueuer interface {
 	// Add validates and writes all jobs or none. A zero ID is made here, an empty
-	// queue is "default", a tenant in scope is stamped on each.
+	// queue is "default", a tenant in scope is stamped on each, and a unique key of a
+	// window that names no bucket is put into that of now.
 	Add(ctx context.Context, jobs []domain.NewJob) ([]Added, error)
 	// Check validates as Add does and writes nothing; the answer is nil or the first fault.
 	Check(ctx context.Context, job domain.NewJob) error

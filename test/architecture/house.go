@@ -11,7 +11,7 @@ var (
 func TheHouse() House {
 	return House{
 		Layers:    append(inner(), append(adapters(), outer()...)...),
-		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers"},
+		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers", "test/bench"},
 		TestThird: []string{"go.uber.org/goleak"},
 		Doors: []Door{
 			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/..."}},
@@ -57,10 +57,13 @@ func inner() []Layer {
 		{Dir: "ports/driven", Ours: []string{"domain"}, NoStd: noWorld},
 		{Dir: "application/work", Ours: core, NoStd: noWorld},
 		{Dir: "application/enqueue", Ours: append([]string{"application/work"}, core...), NoStd: noWorld},
+		// A batch is an enqueue: its members and its callback are judged by the client.
+		{Dir: "application/batches", Ours: append([]string{"application/work", "application/enqueue"}, core...), NoStd: noWorld},
 		{Dir: "application/runner", Ours: append([]string{"application/work"}, core...), NoStd: noWorld},
 		{Dir: "application/upkeep", Ours: core, NoStd: noWorld},
 		{Dir: "application/operate", Ours: core, NoStd: noWorld},
 		{Dir: "application/inspect", Ours: core, NoStd: noWorld},
+		{Dir: "application/schedules", Ours: core, NoStd: noWorld},
 	}
 }
 
@@ -79,6 +82,7 @@ func adapters() []Layer {
 		{Dir: "adapters/driven/system", Ours: store, Third: []string{"github.com/google/uuid"}},
 		{Dir: "adapters/driven/zaplog", Ours: store, Third: []string{"go.uber.org/zap"}},
 		{Dir: "adapters/driven/retrystore", Ours: store},
+		{Dir: "adapters/driven/pgnotify", Ours: store, Third: []string{"github.com/jackc/pgx/v5"}},
 		{Dir: "adapters/driven/httpjob", Ours: store},
 		{Dir: "adapters/driven/execjob", Ours: store},
 		{Dir: "migrations"},
@@ -90,9 +94,11 @@ func outer() []Layer {
 	return []Layer{
 		{Dir: "bootstrap/rowlockfx", Ours: append([]string{"application/...", "adapters/driven/retrystore", "adapters/driven/system", "adapters/driven/zaplog"}, core...), Third: []string{"go.uber.org/fx", "go.uber.org/zap"}},
 		{Dir: "bootstrap/backends", Ours: inward},
+		{Dir: "bootstrap/config", Ours: []string{"domain"}, Third: []string{"go.yaml.in/yaml/v3"}},
 		{Dir: "bootstrap/rowlock", Ours: append([]string{"bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
-		{Dir: "bootstrap/cmd/rowlock", Ours: append([]string{"bootstrap/rowlock", "bootstrap/backends"}, inward...), Third: []string{"go.uber.org/zap"}},
+		{Dir: "bootstrap/cmd/rowlock", Ours: append([]string{"bootstrap/rowlock", "bootstrap/backends", "bootstrap/config"}, inward...), Third: []string{"go.uber.org/zap"}},
 		{Dir: "test/conformance", Ours: append([]string{"test/faults"}, suite...)},
+		{Dir: "test/rowlocktest", Ours: append([]string{"bootstrap/rowlock", "adapters/driven/memstore", "adapters/driven/system"}, suite...)},
 		{Dir: "test/faults", Ours: suite, Third: []string{"modernc.org/sqlite"}},
 		{Dir: "test/servers", Third: []string{"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "github.com/microsoft/go-mssqldb", "go.mongodb.org/mongo-driver/v2"}},
 		{Dir: "test/bench", Ours: suite},

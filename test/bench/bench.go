@@ -55,7 +55,10 @@ func EnqueueMany(b *testing.B, open Factory) {
 
 // Work runs jobs that do nothing, through a runner of ten workers, until none is left.
 func Work(b *testing.B, open Factory) {
-	kit := open(b)
+	workOff(b, open(b))
+}
+
+func workOff(b *testing.B, kit Kit) {
 	if err := fill(b.Context(), client(kit), b.N); err != nil {
 		b.Fatal(err)
 	}

@@ -46,6 +46,7 @@ func slotCases() []testCase {
 		{"prolong", slotProlong},
 		{"expire", slotExpire},
 		{"orphan", slotOrphan},
+		{"return", slotReturn},
 		{"live", slotLive},
 		{"pages", slotPages},
 		{"idle", slotIdle},

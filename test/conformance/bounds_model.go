@@ -190,11 +190,15 @@ func boundModel(c *rig) {
 		return nil
 	})
 	a := newActor(0)
-	c.ok("run what is left", c.until(func() bool { return b.rest() == 0 && len(c.chains()) == 0 }, a.tidy))
+	over := func() bool { return b.rest() == 0 && len(c.chains()) == 0 }
+	for !over() { // a slow store may take its time, as long as it goes on
+		left := b.rest()
+		c.ok("run what is left", c.until(func() bool { return b.rest() < left || over() }, a.tidy))
+	}
 	c.taken()
 	equal(c, "keys that are waited for", len(c.blockedKeys()), 0)
-	over := []domain.State{domain.Done, domain.Dead}
-	equal(c, "jobs that are over", c.count(domain.Filter{States: over}), actors*(size(300, 4000)/actors))
+	ends := []domain.State{domain.Done, domain.Dead}
+	equal(c, "jobs that are over", c.count(domain.Filter{States: ends}), actors*(size(300, 4000)/actors))
 }
 
 func (a *actor) act() error {

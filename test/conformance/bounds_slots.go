@@ -226,6 +226,28 @@ func slotOrphan(c *rig) {
 	c.taken()
 }
 
+// return: a runner that comes back while its orphaned slot lingers keeps it, for its
+// handler may run on; another job's claim and one that comes later do not.
+func slotReturn(c *rig) {
+	a := c.limitedJob()
+	c.settled(done(a.Claimed))
+	equal(c, "orphans", c.reap(c.short()), 1)
+	stranger := domain.Ticket{ID: c.job().ID, Token: a.Token}
+	c.hold(driven.Holding{Ticket: stranger, Slot: a.slots[0].Slot, For: long})
+	c.hold(driven.Holding{Ticket: a.Ticket(), Slot: a.slots[0].Slot, End: true}) // it is not the claim's to give back
+	c.taken(limit(""))
+	c.hold(driven.Holding{Ticket: a.Ticket(), Slot: a.slots[0].Slot, For: 2 * c.short()})
+	c.pass(c.short() + time.Millisecond)
+	if c.Advance != nil {
+		equal(c, "keys that expire though the runner is back", len(c.expire(10).Keys), 0)
+		c.taken(limit(""))
+	}
+	c.pass(c.short())
+	equal(c, "expired keys", c.expire(10).Keys, []string{limit("")})
+	c.hold(driven.Holding{Ticket: a.Ticket(), Slot: a.slots[0].Slot, For: long})
+	c.taken()
+}
+
 // live: what a running job holds is never touched, however late its renewal.
 func slotLive(c *rig) {
 	c.declare(limited(kind, 2))

@@ -28,10 +28,13 @@ type broken struct {
 	onMatch      func(context.Context, domain.Filter, domain.Page) ([]domain.JobID, error)
 	onCount      func(ctx context.Context, f domain.Filter, limit int) (int, bool, error)
 	onStats      func(ctx context.Context, tenant string, limit int) (domain.Stats, error)
-	onPrune      func(context.Context, driven.PruneRequest) (int, error)
+	onPrune      func(context.Context, driven.PruneRequest) (driven.Pruned, error)
 	onBeat       func(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error
 	onList       func(ctx context.Context, limit int) ([]domain.RunnerInfo, error)
 	brokenBounds
+	brokenSwitches
+	brokenBatches
+	brokenSchedules
 }
 
 // or gives the worse method where there is one.
@@ -102,7 +105,7 @@ func (b *broken) Stats(ctx context.Context, tenant string, limit int) (domain.St
 	return or(b.onStats, b.onStats != nil, b.Store.Stats)(ctx, tenant, limit)
 }
 
-func (b *broken) Prune(ctx context.Context, r driven.PruneRequest) (int, error) {
+func (b *broken) Prune(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
 	return or(b.onPrune, b.onPrune != nil, b.Store.Prune)(ctx, r)
 }
 
@@ -179,6 +182,13 @@ func breakable(s driven.Store) (*broken, *strikes) {
 	b.onRecover = stepped(f, "recover", s.Recover)
 	b.onRetry = stepped(f, "retry", s.Retry)
 	b.onPrune = stepped(f, "prune", s.Prune)
+	b.onAdvance = stepped(f, "advance", s.Advance)
+	b.onFinishBatches = stepped(f, "finish", s.FinishBatches)
+	b.onSealBatch = func(ctx context.Context, id domain.BatchID, tenant string) (domain.Sealed, error) {
+		return stepped(f, "seal", func(ctx context.Context, id domain.BatchID) (domain.Sealed, error) {
+			return s.SealBatch(ctx, id, tenant)
+		})(ctx, id)
+	}
 	return b, f
 }
 

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -27,6 +28,16 @@ func uniqueOrError(key string) set { return uniqueOr(key, domain.Error) }
 func uniqueOr(k string, or domain.OnConflict) set {
 	return func(n *domain.NewJob) { n.Unique = &domain.Unique{Key: k, OnConflict: or} }
 }
+
+// windowed is a key of the eighth of the buckets of that length.
+func windowed(k string, window time.Duration, or domain.OnConflict) set {
+	return func(n *domain.NewJob) {
+		n.Unique = &domain.Unique{Key: k, OnConflict: or, Window: window, Bucket: 7}
+	}
+}
+
+func failing(k string) set         { return func(n *domain.NewJob) { n.FailureKind = k } }
+func inBatch(b domain.BatchID) set { return func(n *domain.NewJob) { n.Batch = b } }
 
 // job builds a valid job that is due now.
 func (c *rig) job(sets ...set) domain.NewJob {
@@ -58,6 +69,12 @@ func (c *rig) insert(jobs ...domain.NewJob) []driven.Inserted {
 	c.ok("insert", err)
 	if len(got) != len(jobs) {
 		c.Fatalf("insert of %d jobs gave %d answers", len(jobs), len(got))
+	}
+	for i := range got {
+		if len(got[i].Keys) == 0 {
+			got[i].Keys = nil // none is none
+		}
+		slices.Sort(got[i].Keys)
 	}
 	return got
 }

@@ -111,10 +111,16 @@ func (c *rig) reschedule(due domain.Due, ids ...domain.JobID) []error {
 
 func (c *rig) prune(limit int, tenant string) int {
 	c.Helper()
-	n, err := c.store.Prune(c.Context(), driven.PruneRequest{Limit: limit, Tenant: tenant})
+	return c.pruned(driven.PruneRequest{Limit: limit, Tenant: tenant, Defer: long}).Removed
+}
+
+// pruned is one pass.
+func (c *rig) pruned(r driven.PruneRequest) driven.Pruned {
+	c.Helper()
+	got, err := c.store.Prune(c.Context(), r)
 	c.ok("prune", err)
-	if n > limit {
-		c.Fatalf("a prune of at most %d removed %d", limit, n)
+	if got.Removed > r.Limit {
+		c.Fatalf("a prune of at most %d removed %d", r.Limit, got.Removed)
 	}
-	return n
+	return got
 }

@@ -47,6 +47,7 @@ func claimFields(c *rig) {
 	n := c.job(ofTenant("acme"), priority(3), withArgs(`{"to":  9}`), withMeta(`{"trace":"x"}`), withTags("a", "b"),
 		keep(domain.Retention{Done: time.Minute, Dead: time.Hour, Cancelled: domain.KeepForever}))
 	n.MaxAttempts, n.Timeout, n.ForgetArgs = 4, 45*time.Second, true
+	n.FailureKind, n.LimitKey, n.Batch = "test/failed", "eu", c.batch()
 	c.add(n)
 	first := c.claimOne()
 	checkAsked(c, n, withKeyOf(n, first.Job))

@@ -20,6 +20,7 @@ func concurrencyCases() []testCase {
 		{"unique", concurrencyUnique},
 		{"id", concurrencyID},
 		{"vanish", concurrencyVanish},
+		{"replace", concurrencyReplace},
 		{"crossed", concurrencyCrossed},
 		{"settle", concurrencySettle},
 		{"recover", concurrencyRecover},
@@ -148,7 +149,7 @@ func concurrencyVanish(c *rig) {
 			return err
 		})
 		fresh := slices.DeleteFunc(answers, func(a driven.Inserted) bool {
-			return a == driven.Inserted{ID: holder.Job.ID, Result: domain.Existing}
+			return a.ID == holder.Job.ID && a.Result == domain.Existing
 		})
 		if len(fresh) > 0 {
 			c.oneHolder(fresh)
@@ -448,9 +449,9 @@ func concurrencyPrune(c *rig) {
 	stores := c.handles(6)
 	c.race(len(stores), func(i int) error {
 		for {
-			n, err := stores[i].Prune(c.Context(), driven.PruneRequest{Limit: 7})
-			removed.Add(int64(n))
-			if err != nil || n == 0 {
+			got, err := stores[i].Prune(c.Context(), driven.PruneRequest{Limit: 7})
+			removed.Add(int64(got.Removed))
+			if err != nil || got.Removed == 0 {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/rowlock/rowlock/domain"
@@ -26,7 +27,8 @@ func (c *rig) calls(ctx context.Context) map[string]func() error {
 	due := driven.EditRequest{IDs: []domain.JobID{id}}
 	stale := driven.Claimed{Token: c.token(), Job: domain.Job{ID: id}}
 	s, n := c.store, c.job()
-	return map[string]func() error{
+	calls := c.calling(ctx)
+	maps.Copy(calls, map[string]func() error{
 		"Insert": func() error { _, err := s.Insert(ctx, []domain.NewJob{n}); return err },
 		"Claim":  func() error { _, err := s.Claim(ctx, c.request(5)); return err },
 		"Queues": func() error { _, err := s.Queues(ctx, "", 5); return err },
@@ -49,6 +51,34 @@ func (c *rig) calls(ctx context.Context) map[string]func() error {
 		"Beat":        func() error { return s.Beat(ctx, domain.RunnerInfo{ID: "r"}, long) },
 		"Leave":       func() error { return s.Leave(ctx, "r") },
 		"ListRunners": func() error { _, err := s.ListRunners(ctx, 5); return err },
+	})
+	return calls
+}
+
+// calling is every method for batches and schedules.
+func (c *rig) calling(ctx context.Context) map[string]func() error {
+	s, id := c.store, domain.BatchID(c.id())
+	plan := c.plan("s-" + id.String())
+	return map[string]func() error{
+		"Pause":            func() error { return s.Pause(ctx, queueSwitch("q")) },
+		"Resume":           func() error { return s.Resume(ctx, queueSwitch("q")) },
+		"Paused":           func() error { _, err := s.Paused(ctx, 5); return err },
+		"CreateBatch":      func() error { return s.CreateBatch(ctx, domain.NewBatch{ID: id}) },
+		"SealBatch":        func() error { _, err := s.SealBatch(ctx, id, ""); return err },
+		"FinishBatches":    func() error { _, err := s.FinishBatches(ctx, []domain.BatchID{id}); return err },
+		"OpenBatches":      func() error { _, err := s.OpenBatches(ctx, domain.BatchID{}, 5); return err },
+		"ForgetBatch":      func() error { return s.ForgetBatch(ctx, id, "") },
+		"Batch":            func() error { _, err := s.Batch(ctx, id, ""); return err },
+		"ListBatches":      func() error { _, err := s.ListBatches(ctx, domain.BatchFilter{}, domain.BatchPage{}); return err },
+		"PruneBatches":     func() error { _, err := s.PruneBatches(ctx, "", 5); return err },
+		"DeclareSchedules": func() error { return s.DeclareSchedules(ctx, "ns", []domain.Schedule{plan}) },
+		"DueSchedules":     func() error { _, err := s.DueSchedules(ctx, []string{kind}, 5); return err },
+		"Advance":          func() error { _, err := s.Advance(ctx, domain.Tick{Key: planKey("none")}); return err },
+		"AddSchedule":      func() error { return s.AddSchedule(ctx, c.plan("a-"+id.String())) },
+		"PauseSchedule":    func() error { return s.PauseSchedule(ctx, planKey("none"), true) },
+		"DeleteSchedule":   func() error { return s.DeleteSchedule(ctx, planKey("none")) },
+		"Schedule":         func() error { _, err := s.Schedule(ctx, planKey("none")); return err },
+		"ListSchedules":    func() error { _, err := s.ListSchedules(ctx, "", domain.ScheduleKey{}, 5); return err },
 	}
 }
 
@@ -88,6 +118,7 @@ func errorsCanceled(c *rig) {
 		c.wantCode(name+" after its context ended", call(), domain.Canceled)
 	}
 	equal(c, "rows", c.count(domain.Filter{}), 0)
+	equal(c, "schedules and open batches", len(c.plans())+len(c.openBatches(domain.BatchID{}, 100)), 0)
 }
 
 // closed: after Close every method is Unavailable, and Close again is no fault.

@@ -32,6 +32,12 @@ func faultsCases() []testCase {
 		{"recover", func(c *rig) { c.breakSteps(brokenRecover) }},
 		{"edit", func(c *rig) { c.breakSteps(brokenEdit) }},
 		{"prune", func(c *rig) { c.breakSteps(brokenPrune) }},
+		{"replace", func(c *rig) { c.breakSteps(brokenReplace) }},
+		{"failure", func(c *rig) { c.breakSteps(brokenFailure) }},
+		{"stalled", func(c *rig) { c.breakSteps(brokenStall) }},
+		{"seal", func(c *rig) { c.breakSteps(brokenSeal) }},
+		{"finish", func(c *rig) { c.breakSteps(brokenFinish) }},
+		{"advance", func(c *rig) { c.breakSteps(brokenAdvance) }},
 	}
 }
 

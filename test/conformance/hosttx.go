@@ -13,6 +13,10 @@ func hosttxCases() []testCase {
 		{"error", hosttxError},
 		{"many", hosttxMany},
 		{"turns", hosttxTurns},
+		{"replace", hosttxReplace},
+		{"unique", hosttxUnique},
+		{"batch", hosttxBatch},
+		{"seal", hosttxSeal},
 		{"foreign", hosttxForeign},
 	}
 }

@@ -24,6 +24,7 @@ func insertFields(c *rig) {
 		withArgs(`{"to": [1, 2]}`), withMeta(`{"trace":"x"}`), withTags("b", "a", "b2"), unique("welcome:42"),
 		keep(domain.Retention{Done: time.Minute, Dead: domain.KeepForever, Cancelled: time.Hour}))
 	n.MaxAttempts, n.Timeout, n.ForgetArgs = 8, 30*time.Second, true
+	n.FailureKind, n.LimitKey = "mail/failed", "eu"
 	c.add(n)
 	got := c.get(n.ID)
 	checkAsked(c, n, got)
@@ -55,6 +56,9 @@ func checkAsked(c *rig, n domain.NewJob, got domain.Job) {
 	equal(c, "timeout", got.Timeout, n.Timeout)
 	equal(c, "retention", got.Keep, n.Keep)
 	equal(c, "forget args", got.ForgetArgs, n.ForgetArgs)
+	equal(c, "own key of its bounds", got.LimitKey, n.LimitKey)
+	equal(c, "failure kind", got.FailureKind, n.FailureKind)
+	equal(c, "batch", got.Batch, n.Batch)
 	key := ""
 	if n.Unique != nil {
 		key = n.Unique.Key

@@ -366,7 +366,7 @@ func lifeCrash(l *life) {
 	l.soon()
 
 	busy, finish := l.gate()
-	heir := l.runner(l.store, func(context.Context, work.Job[memo]) error {
+	heir := l.leased(patience, l.store, func(context.Context, work.Job[memo]) error {
 		taken <- struct{}{}
 		<-busy
 		return nil

@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -18,6 +20,7 @@ func migrateCases() []testCase {
 		{"print", migratePrint},
 		{"missing", migrateMissing},
 		{"older", migrateOlder},
+		{"features", migrateFeatures},
 	}
 }
 
@@ -194,5 +197,75 @@ func migrateOlder(c *rig) {
 			}
 		}
 		b.works()
+	}
+}
+
+// features: with the newest steps taken back jobs live on as before, and what a step
+// brought says that it is not there and how to get it, as a whole.
+func migrateFeatures(c *rig) {
+	b, _ := c.bare()
+	b.up(0)
+	steps, _ := b.status()
+	waiting := b.one(after(100 * long))
+	for last := len(steps) - 1; last >= 1; last-- {
+		b.down(last)
+		b.goesOn()
+		b.inState(waiting, domain.Scheduled)
+		for feature, calls := range b.features() {
+			unsupported := 0
+			for name, call := range calls {
+				if err := call(); domain.CodeOf(err) == domain.Unsupported {
+					unsupported++
+					if !strings.Contains(domain.HintOf(err), "migrate up") {
+						b.Fatalf("%s at step %d: %v, want the hint to name `migrate up`", name, last, err)
+					}
+				}
+			}
+			gone := slices.ContainsFunc(steps[last:], func(s driven.Step) bool { return s.Name == feature })
+			if unsupported != 0 && unsupported != len(calls) || gone && unsupported == 0 {
+				b.Fatalf("at step %d %d of %d calls for %s say that they are unsupported", last, unsupported, len(calls), feature)
+			}
+		}
+		b.goesOn()
+	}
+}
+
+// goesOn checks that plain jobs live every life there is, and that what is over goes.
+func (c *rig) goesOn() {
+	c.Helper()
+	c.works()
+	j := c.running(unique("k"))
+	c.settled(failed(j, long))
+	equal(c, "answer for a held key", c.insert(c.job(uniqueOr("k", domain.Replace)))[0], driven.Inserted{ID: j.Job.ID, Result: domain.Replaced})
+	o := c.buried(c.claimOne())
+	c.settled(o)
+	c.isFailure(*o.Failure)
+	c.wantNil("retry", c.retry(domain.Due{}, j.Job.ID)...)
+	lapsed := c.claimLapsed(1)
+	equal(c, "recovered jobs", len(c.recover(parking()).Jobs), len(lapsed))
+	c.wantNil("cancel", c.cancel(j.Job.ID)...)
+	c.wantNil("delete", c.delete(j.Job.ID, o.Failure.ID)...)
+	c.endAll(c.claimSet(2), done, time.Millisecond)
+	c.pass(5 * time.Millisecond)
+	equal(c, "pruned rows", c.prune(100, ""), 2)
+}
+
+// features are calls that need what later steps bring, by the step's name.
+func (c *rig) features() map[string]map[string]func() error {
+	ctx, all := c.Context(), c.calling(c.Context())
+	of := func(names ...string) map[string]func() error {
+		calls := map[string]func() error{}
+		for _, name := range names {
+			calls[name] = all[name]
+		}
+		return calls
+	}
+	batches := of("CreateBatch", "SealBatch", "ForgetBatch", "Batch", "ListBatches")
+	member := c.job(inBatch(domain.BatchID(c.id())))
+	batches["Insert of a member"] = func() error { _, err := c.store.Insert(ctx, []domain.NewJob{member}); return err }
+	return map[string]map[string]func() error{
+		"batches":   batches,
+		"schedules": of("DeclareSchedules", "AddSchedule", "PauseSchedule", "DeleteSchedule", "Schedule", "ListSchedules"),
+		"switches":  of("Pause", "Resume", "Paused"),
 	}
 }

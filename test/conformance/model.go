@@ -167,7 +167,10 @@ func (w *walk) insertSome() {
 			keep(domain.Retention{Dead: pick(w, 0, w.keepSpan()), Cancelled: pick(w, 0, domain.KeepForever)}))
 		n.Tenant, n.Due = pick(w, "", "t", "T"), w.due()
 		if w.chance(60) {
-			n.Unique = &domain.Unique{Key: pick(w, "x", "X", "y"), OnConflict: pick(w, domain.Skip, domain.Skip, domain.Error)}
+			n.Unique = &domain.Unique{Key: pick(w, "x", "X", "y"), OnConflict: pick(w, domain.Skip, domain.Error, domain.Replace, domain.Reschedule)}
+			if w.chance(20) {
+				n.Unique.Window, n.Unique.Bucket = long, int64(w.rng.IntN(2))
+			}
 		} else if old := w.ids(1); len(old) > 0 && w.chance(20) {
 			n.ID = old[0]
 		}

@@ -22,6 +22,7 @@ type refRow struct {
 	settled domain.Token // of the last outcome
 	over    time.Time    // when the row may be pruned; zero: never
 	notes   int          // of its history
+	lock    string       // of its unique key
 }
 
 func newReference(now time.Time) *reference {
@@ -41,9 +42,9 @@ func (m *reference) sorted(match func(*refRow) bool) []*refRow {
 }
 
 // holder finds who holds a unique key, nil for none.
-func (m *reference) holder(tenant, key string) *refRow {
+func (m *reference) holder(lock string) *refRow {
 	for _, r := range m.rows {
-		if r.UniqueKey == key && r.Tenant == tenant && !r.State.Terminal() {
+		if lock != "" && r.lock == lock && (!r.State.Terminal() || domain.KeptLock(lock)) {
 			return r
 		}
 	}
@@ -75,7 +76,11 @@ func (r *refRow) release() {
 }
 
 func (m *reference) insert(jobs []domain.NewJob) (answers []driven.Inserted, clash bool) {
-	var written []domain.JobID
+	before := make(map[domain.JobID]*refRow, len(m.rows))
+	for id, r := range m.rows {
+		was := *r
+		before[id] = &was
+	}
 	for _, n := range jobs {
 		if _, there := m.rows[n.ID]; there {
 			answers = append(answers, driven.Inserted{ID: n.ID, Result: domain.Existing})
@@ -86,21 +91,32 @@ func (m *reference) insert(jobs []domain.NewJob) (answers []driven.Inserted, cla
 		}}
 		m.wait(r, n.Due)
 		if n.Unique != nil {
-			r.UniqueKey = n.Unique.Key
-			if h := m.holder(n.Tenant, r.UniqueKey); h != nil && n.Unique.OnConflict == domain.Error {
-				for _, id := range written {
-					delete(m.rows, id)
-				}
+			r.UniqueKey, r.lock = n.Unique.Key, n.Unique.Lock(n.Tenant)
+			if h := m.holder(r.lock); h != nil && n.Unique.OnConflict == domain.Error {
+				m.rows = before
 				return nil, true
 			} else if h != nil {
-				answers = append(answers, driven.Inserted{ID: h.ID, Result: domain.Existing})
+				answers = append(answers, driven.Inserted{ID: h.ID, Result: h.meets(r, n.Unique.OnConflict)})
 				continue
 			}
 		}
-		m.rows[n.ID], written = r, append(written, n.ID)
+		m.rows[n.ID] = r
 		answers = append(answers, driven.Inserted{ID: n.ID})
 	}
 	return answers, false
+}
+
+// meets is what becomes of the holder of a key that a new job wants.
+func (r *refRow) meets(n *refRow, how domain.OnConflict) domain.Inserted {
+	if !r.State.Pending() || how < domain.Replace {
+		return domain.Existing
+	}
+	if r.State, r.RunAt = n.State, n.RunAt; how == domain.Reschedule {
+		return domain.Rescheduled
+	}
+	r.Kind, r.Queue, r.Priority, r.Args, r.Tags, r.Keep = n.Kind, n.Queue, n.Priority, n.Args, n.Tags, n.Keep
+	r.Attempts, r.Stalls = 0, 0
+	return domain.Replaced
 }
 
 func (m *reference) claim(q driven.ClaimRequest) []domain.JobID {
@@ -210,7 +226,7 @@ func (m *reference) retry(q driven.EditRequest) []domain.Code {
 		if r.State == domain.Running || r.Forgotten {
 			return domain.Conflict
 		}
-		if h := m.holder(r.Tenant, r.UniqueKey); r.UniqueKey != "" && h != nil && h != r {
+		if h := m.holder(r.lock); h != nil && h != r {
 			return domain.Conflict
 		}
 		m.wait(r, q.Due)

@@ -326,6 +326,19 @@ func slotMutants() []mutant {
 		{"holds nothing", func(b *broken, _ *Harness) {
 			b.onHold = func(context.Context, []driven.Holding) error { return nil }
 		}, []string{"slot/end", "slot/prolong", "bound/window"}},
+		{"prolongs only what a claim holds", func(b *broken, _ *Harness) {
+			b.onHold = func(ctx context.Context, all []driven.Holding) error {
+				held := map[domain.Slot]bool{}
+				holders, err := b.Store.Held(ctx, domain.Slot{}, 1000)
+				for _, h := range holders {
+					held[h.Slot] = h.Left == 0
+				}
+				if err != nil {
+					return err
+				}
+				return b.Store.Hold(ctx, slices.DeleteFunc(slices.Clone(all), func(h driven.Holding) bool { return !h.End && !held[h.Slot] }))
+			}
+		}, []string{"slot/return"}},
 		{"gives back what is to be held longer", func(b *broken, _ *Harness) {
 			b.onHold = func(ctx context.Context, all []driven.Holding) error {
 				all = slices.Clone(all)
@@ -466,7 +479,9 @@ func turnMutants() []mutant {
 			}
 		}), []string{"turn/names", "turn/chains"}},
 		{"keeps the place of a pruned job", func(b *broken, _ *Harness) {
-			b.onPrune = func(context.Context, driven.PruneRequest) (int, error) { return 1, nil }
+			b.onPrune = func(context.Context, driven.PruneRequest) (driven.Pruned, error) {
+				return driven.Pruned{Removed: 1}, nil
+			}
 		}, []string{"turn/prune"}},
 	}
 }

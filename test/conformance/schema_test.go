@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,13 +15,16 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// tables is a schema of two steps over memory stores, for the migrate cases. The
-// first brings all that they ask for.
+// stepNames are the steps of a schema over memory stores, for the migrate cases.
+var stepNames = []string{"jobs", "batches", "schedules", "switches"}
+
+// tables is that schema. What is behind its handles is what its steps brought.
 type tables struct {
 	mu      sync.Mutex
 	applied int
 	store   driven.Store // of the installed schema
 	fresh   func() driven.Store
+	handles []*broken
 	fault   string
 }
 
@@ -29,7 +33,7 @@ var errBare = &domain.Fault{Code: domain.Unsupported, Op: "use the store", Hint:
 func (s *tables) Up(_ context.Context, to int) (steps []driven.Step, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := 1; n <= 2 && (to == 0 || n <= to); n++ {
+	for n := 1; n <= len(stepNames) && (to == 0 || n <= to); n++ {
 		if n > s.applied || s.fault == "applies a step again" {
 			steps = append(steps, driven.Step{Number: n})
 		}
@@ -38,6 +42,7 @@ func (s *tables) Up(_ context.Context, to int) (steps []driven.Step, err error) 
 	if s.store == nil && s.applied > 0 {
 		s.store = s.fresh()
 	}
+	s.put()
 	return steps, nil
 }
 
@@ -50,15 +55,19 @@ func (s *tables) Down(_ context.Context, to int) (steps []driven.Step, err error
 	if s.applied == 0 && s.fault != "keeps the rows" {
 		s.store = nil
 	}
+	if s.applied > 0 && len(steps) > 0 && s.fault == "loses rows with a later step" {
+		s.store = s.fresh()
+	}
+	s.put()
 	return steps, nil
 }
 
 func (s *tables) Status(context.Context) (steps []driven.Step, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := 1; n <= 2; n++ {
-		step := driven.Step{Number: n, Name: "step"}
-		if n <= s.applied && s.fault != "forgets what it applied" {
+	for i, name := range stepNames {
+		step := driven.Step{Number: i + 1, Name: name}
+		if i < s.applied && s.fault != "forgets what it applied" {
 			step.AppliedAt = time.Unix(1, 0)
 		}
 		steps = append(steps, step)
@@ -70,120 +79,134 @@ func (s *tables) Status(context.Context) (steps []driven.Step, err error) {
 }
 
 func (s *tables) Print(step int) (string, error) {
-	if step > 2 {
+	if step > len(stepNames) {
 		return "", &domain.Fault{Code: domain.NotFound, Op: "print"}
 	}
 	if s.fault == "prints nothing" {
 		return "", nil
 	}
 	if step == 0 {
-		return "step 1\nstep 2\n", nil
+		return "step 1\nstep 2\nstep 3\nstep 4\n", nil
 	}
 	return fmt.Sprintf("step %d\n", step), nil
 }
 
-// behind gives the installed store, or none.
-func (s *tables) behind() (driven.Store, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	torn := s.applied < 2 && s.fault == "works with every step or not at all"
-	if torn || s.store == nil && s.fault != "is silent about a missing schema" {
-		return nil, errBare
+// put puts what is there behind every handle.
+func (s *tables) put() {
+	o := older{Store: absent{}, batches: s.applied > 1, schedules: s.applied > 2, switches: s.applied > 3}
+	torn := s.applied < len(stepNames) && s.fault == "works with every step or not at all"
+	switch {
+	case s.store != nil && !torn:
+		o.Store = s.store
+	case s.fault == "is silent about a missing schema":
+		o.Store = absent{err: &domain.Fault{Code: domain.Internal, Op: "use the store"}}
 	}
-	if s.store == nil {
-		return nil, &domain.Fault{Code: domain.Internal, Op: "use the store"}
+	if s.fault == "has every feature with the first step" && s.store != nil {
+		o.batches, o.schedules, o.switches = true, true, true
 	}
-	return s.store, nil
-}
-
-func guarded[Q, A any](s *tables, call func(driven.Store, context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
-	return func(ctx context.Context, q Q) (A, error) {
-		store, err := s.behind()
-		if err != nil {
-			var none A
-			return none, err
-		}
-		return call(store, ctx, q)
+	for _, h := range s.handles {
+		h.Store = o
 	}
 }
 
 // handle gives a backend on the tables.
 func (s *tables) handle() driven.Backend {
-	b := &broken{Store: absent{}}
-	b.onInsert = guarded(s, driven.Store.Insert)
-	b.onClaim = guarded(s, driven.Store.Claim)
-	b.onSettle = guarded(s, driven.Store.Settle)
-	b.onCount = func(ctx context.Context, f domain.Filter, limit int) (int, bool, error) {
-		store, err := s.behind()
-		if err != nil {
-			return 0, false, err
-		}
-		return store.Count(ctx, f, limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &broken{}
+	if s.fault == "lists the batches that it cannot have" {
+		b.onListBatches = func(context.Context, domain.BatchFilter, domain.BatchPage) ([]domain.Batch, error) { return nil, nil }
 	}
+	s.handles = append(s.handles, b)
+	s.put()
 	return driven.Backend{Store: b, Schema: s, Close: func() error { return nil }}
 }
 
-// absent answers that there is no schema, to every call.
-type absent struct{ driven.Store }
-
-func (absent) Queues(context.Context, string, int) ([]string, error) { return nil, errBare }
-func (absent) Renew(context.Context, driven.RenewRequest) (driven.Renewed, error) {
-	return driven.Renewed{}, errBare
+// absent answers to every call that there is no schema.
+type absent struct {
+	driven.Store
+	err error // another answer
 }
 
-func (absent) Recover(context.Context, driven.RecoverRequest) (driven.Recovered, error) {
-	return driven.Recovered{}, errBare
+func (a absent) fault() error { return cmp.Or[error](a.err, errBare) }
+
+func (a absent) Insert(context.Context, []domain.NewJob) ([]driven.Inserted, error) {
+	return nil, a.fault()
 }
 
-func (absent) Retry(context.Context, driven.EditRequest) ([]domain.Edited, error) {
-	return nil, errBare
+func (a absent) Claim(context.Context, driven.ClaimRequest) (driven.Claims, error) {
+	return driven.Claims{}, a.fault()
 }
 
-func (absent) Cancel(context.Context, driven.EditRequest) ([]domain.Edited, error) {
-	return nil, errBare
+func (a absent) Settle(context.Context, []driven.Outcome) (driven.Settled, error) {
+	return driven.Settled{}, a.fault()
 }
 
-func (absent) Delete(context.Context, driven.EditRequest) ([]domain.Edited, error) {
-	return nil, errBare
+func (a absent) Count(context.Context, domain.Filter, int) (int, bool, error) {
+	return 0, false, a.fault()
 }
 
-func (absent) Reschedule(context.Context, driven.EditRequest) ([]domain.Edited, error) {
-	return nil, errBare
+func (a absent) Queues(context.Context, string, int) ([]string, error) { return nil, a.fault() }
+func (a absent) Renew(context.Context, driven.RenewRequest) (driven.Renewed, error) {
+	return driven.Renewed{}, a.fault()
 }
 
-func (absent) Job(context.Context, domain.JobID, string) (domain.Job, error) {
-	return domain.Job{}, errBare
+func (a absent) Recover(context.Context, driven.RecoverRequest) (driven.Recovered, error) {
+	return driven.Recovered{}, a.fault()
 }
 
-func (absent) Jobs(context.Context, domain.Filter, domain.Page) ([]domain.Job, error) {
-	return nil, errBare
+func (a absent) Retry(context.Context, driven.EditRequest) ([]domain.Edited, error) {
+	return nil, a.fault()
 }
 
-func (absent) Match(context.Context, domain.Filter, domain.Page) ([]domain.JobID, error) {
-	return nil, errBare
+func (a absent) Cancel(context.Context, driven.EditRequest) ([]domain.Edited, error) {
+	return nil, a.fault()
 }
 
-func (absent) Stats(context.Context, string, int) (domain.Stats, error) {
-	return domain.Stats{}, errBare
+func (a absent) Delete(context.Context, driven.EditRequest) ([]domain.Edited, error) {
+	return nil, a.fault()
 }
 
-func (absent) Prune(context.Context, driven.PruneRequest) (int, error) { return 0, errBare }
+func (a absent) Reschedule(context.Context, driven.EditRequest) ([]domain.Edited, error) {
+	return nil, a.fault()
+}
 
-func (absent) Beat(context.Context, domain.RunnerInfo, time.Duration) error { return errBare }
+func (a absent) Job(context.Context, domain.JobID, string) (domain.Job, error) {
+	return domain.Job{}, a.fault()
+}
 
-func (absent) Leave(context.Context, string) error { return errBare }
+func (a absent) Jobs(context.Context, domain.Filter, domain.Page) ([]domain.Job, error) {
+	return nil, a.fault()
+}
 
-func (absent) ListRunners(context.Context, int) ([]domain.RunnerInfo, error) { return nil, errBare }
+func (a absent) Match(context.Context, domain.Filter, domain.Page) ([]domain.JobID, error) {
+	return nil, a.fault()
+}
+
+func (a absent) Stats(context.Context, string, int) (domain.Stats, error) {
+	return domain.Stats{}, a.fault()
+}
+
+func (a absent) Prune(context.Context, driven.PruneRequest) (driven.Pruned, error) {
+	return driven.Pruned{}, a.fault()
+}
+
+func (a absent) Beat(context.Context, domain.RunnerInfo, time.Duration) error { return a.fault() }
+
+func (a absent) Leave(context.Context, string) error { return a.fault() }
+
+func (a absent) ListRunners(context.Context, int) ([]domain.RunnerInfo, error) { return nil, a.fault() }
 
 // installable is a harness with a schema that has one fault, or none.
 func installable(fault string) func(testing.TB) Harness {
 	return func(t testing.TB) Harness {
+		clock := NewClock()
 		bare := func(t testing.TB) func() driven.Backend {
 			s := &tables{fault: fault}
-			s.fresh = func() driven.Store { return openMemory(t, memstore.Config{Now: NewClock().Now}).Store }
+			s.fresh = func() driven.Store { return openMemory(t, memstore.Config{Now: clock.Now}).Store }
 			return s.handle
 		}
-		return Harness{Backend: bare(t)(), Bare: bare}
+		return Harness{Backend: bare(t)(), Bare: bare, Advance: clock.Advance}
 	}
 }
 
@@ -202,7 +225,10 @@ func TestMigrateCases(t *testing.T) {
 		"prints nothing":                   {"print"},
 		"is silent about a missing schema": {"missing"},
 
-		"works with every step or not at all": {"older"},
+		"works with every step or not at all":   {"older", "features"},
+		"loses rows with a later step":          {"features"},
+		"has every feature with the first step": {"features"},
+		"lists the batches that it cannot have": {"features"},
 	} {
 		for _, name := range names {
 			if failed, said := attempt(t, "migrate/"+name, installable(fault)); !failed {

@@ -17,6 +17,15 @@ func uniqueCases() []testCase {
 		{"frees", uniqueFrees},
 		{"self", uniqueSelf},
 		{"none", uniqueNone},
+		{"replace", uniqueReplace},
+		{"reschedule", uniqueReschedule},
+		{"turns", uniqueTurns},
+		{"busy", uniqueBusy},
+		{"window", uniqueWindow},
+		{"buckets", uniqueBuckets},
+		{"twice", uniqueTwice},
+		{"table", uniqueTable},
+		{"rivals", uniqueRivals},
 	}
 }
 

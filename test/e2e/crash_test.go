@@ -164,7 +164,8 @@ func testResumedRunnerIsRefused(t *testing.T, b *box) {
 }
 
 // TestRecoveryByHand: what a killed runner held is put back by a command that runs
-// once, and a job that takes its process down each time is dead in the end.
+// once, and a job that takes its process down each time is dead in the end, with its failure
+// job.
 func TestRecoveryByHand(t *testing.T) {
 	onEveryStore(t, testRecoveryByHand)
 }
@@ -174,7 +175,7 @@ func testRecoveryByHand(t *testing.T, b *box) {
 		<-r.Context().Done()
 		return 0
 	})
-	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`, "--unique", "u")
+	b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`, "--unique", "u", "--failure-kind", "told")
 	id := b.jobs()[0].ID
 	for crash := 1; crash <= 4; crash++ { // the fourth in a row is one too many
 		victim := b.worker("--lease", "600ms", "--upkeep", "5m")
@@ -191,6 +192,9 @@ func testRecoveryByHand(t *testing.T, b *box) {
 	}
 	if j := b.show(id); j.State != "dead" || !strings.HasPrefix(j.Error, "stalled") {
 		t.Errorf("after the last: %+v", j)
+	}
+	if told := b.jobs("--kind", "told"); len(told) != 1 || told[0].State != "ready" || !strings.Contains(string(b.show(told[0].ID).Args), id) {
+		t.Errorf("its failure jobs are %+v", told)
 	}
 	if r := b.ok("enqueue", "http", `{"url":"`+srv.URL+`"}`, "--unique", "u", "--json"); read[struct{ ID string }](t, r).ID == id {
 		t.Error("the dead job holds its key")

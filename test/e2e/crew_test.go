@@ -70,7 +70,11 @@ func crew(gauge string) error {
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Keyed]) error {
 		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
 	}, work.Timeout(time.Minute))
-	err = q.Work(ctx, rowlock.Concurrency(16), rowlock.Lease(lease), rowlock.Poll(200*time.Millisecond), rowlock.Upkeep(500*time.Millisecond))
+	batchKinds(q, gauge)
+	opts := []rowlock.WorkOption{
+		rowlock.Concurrency(16), rowlock.Lease(lease), rowlock.Poll(200 * time.Millisecond), rowlock.Upkeep(500 * time.Millisecond),
+	}
+	err = q.Work(ctx, append(opts, batchOptions()...)...)
 	return errors.Join(err, q.Close())
 }
 

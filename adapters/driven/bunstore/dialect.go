@@ -1,6 +1,7 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 
@@ -30,6 +31,9 @@ type Dialect struct {
 	// Singles says that a batch of a settle or renew is one statement, also where
 	// Hot has its own, so that autocommit is enough for it.
 	Singles bool
+	// LooksFirst says that an insert looks which keys are held before it writes. One that
+	// changes holders then locks them by that look.
+	LooksFirst bool
 	// Whole says that there are no partial indexes: each holds every row. Their jobs
 	// have a column more, fair: the queue of a ready row that has a tenant, else NULL.
 	Whole bool
@@ -59,6 +63,11 @@ type Words struct {
 	// Seek is the hint behind a table that is to be sought by its primary key, however
 	// small it is held to be. "" where none is needed.
 	Seek string
+	// Member brings a query that may lock into a form that a UNION has. nil: as it is.
+	Member func(query string) string
+	// Window is the least lock of a window as a literal: those before it free with the
+	// end of their job. "" means 'w'.
+	Window string
 	// Exists says that a query has a row. nil: EXISTS, where that is asked row by row.
 	Exists func(query string) string
 	// HasTable is a query that has a row when the table $1 (the bare name, e.g.
@@ -78,6 +87,19 @@ func (w *Words) exists(query string) string {
 		return w.Exists(query)
 	}
 	return "EXISTS (" + query + ")"
+}
+
+func (w *Words) member(query string) string {
+	if w.Member != nil {
+		return w.Member(query)
+	}
+	return query
+}
+
+// Ended is the lock of a row that has become terminal: nobody's, unless it is one of
+// a window.
+func (w *Words) Ended() string {
+	return "CASE WHEN j.unique_lock >= " + cmp.Or(w.Window, "'w'") + " THEN j.unique_lock END"
 }
 
 // Col is one column of a row source. JSON has ids as hex text.
@@ -125,7 +147,8 @@ type Select struct {
 	Limit   string // "": none; a parameter or a number
 	Lock    Lock
 	// Index is what the read goes by, for databases that have to be told: of jobs
-	// ready, wake, unique, tenant, fair or blocked, of slots ends, of job_keys turn or blocks;
+	// ready, wake, unique, tenant, fair, blocked or batch, of slots ends, of job_keys turn
+	// or blocks, of batches stand or ends, of schedules due, owner or key;
 	// "" is the primary key, or the database's own choice without Join.
 	Index string
 }
@@ -140,6 +163,8 @@ const (
 	Skip         // and what others hold is passed over
 	Current      // FOR SHARE: what is committed now, also where a transaction sees an older moment
 	Past         // a look that waits for nobody (Words.Past); nothing where a read never waits
+	Share        // FOR SHARE, to the end of the transaction: many may, and nobody changes the row
+	Own          // Wait that waits for those who Share, too
 )
 
 // Update is an UPDATE of table j from source o. Expressions may use the old values as j.x.

@@ -17,23 +17,26 @@ type editRow struct {
 	tenant string
 	runner string
 	key    string
+	held   string // the lock that it has
 	forget int64
 	turn   domain.Turn
+	batch  domain.BatchID
 	keys   []string // stored keys of its turns
 	keep   domain.Retention
 	err    error // the verdict
 }
 
+// lock is the one that the row has, or else had: one of a window is never lost.
 func (r *editRow) lock() string {
-	if r.key == "" {
-		return ""
+	if r.key == "" || r.held != "" {
+		return r.held
 	}
 	return domain.UniqueLock(r.tenant, r.key)
 }
 
 func editFindText(d *Dialect) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id, j.state, j.tenant, j.runner, j.unique_key, j.forget_args, j.keep_cancelled, j.turn",
+		Columns: "j.id, j.state, j.tenant, j.runner, j.unique_key, j.forget_args, j.keep_cancelled, j.turn, j.unique_lock, j.batch_id",
 		From:    d.Table("jobs"), Join: d.Words.Rows("$2", idCols), Where: "j.id = o.id", Lock: Wait,
 	})
 }
@@ -44,9 +47,11 @@ var errAsIs = errors.New("as asked")
 // change is one kind of edit.
 type change struct {
 	op      string
-	prepare func(ctx context.Context, c Conn, rows []*editRow) error // may be nil
-	judge   func(*editRow) error                                     // why a row may not be changed
-	write   func(ctx context.Context, c Conn, rows []*editRow) error // changes those that may
+	first   func(ctx context.Context, c Conn, ids []domain.JobID) error // before the rows are locked; may be nil
+	prepare func(ctx context.Context, c Conn, rows []*editRow) error    // may be nil
+	judge   func(*editRow) error                                        // why a row may not be changed
+	write   func(ctx context.Context, c Conn, rows []*editRow) error    // changes those that may
+	ends    bool                                                        // their life, or removes them
 }
 
 // edit reads the rows under their lock, judges each and writes the rest, in one
@@ -56,6 +61,11 @@ func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change) (out 
 		return nil, nil
 	}
 	err = s.write(ctx, ch.op, func(ctx context.Context, c Conn) error {
+		if ch.first != nil {
+			if err := ch.first(ctx, c, r.IDs); err != nil {
+				return err
+			}
+		}
 		found, order, err := s.editRows(ctx, c, r)
 		if err != nil {
 			return err
@@ -77,7 +87,7 @@ func (s *Store) edit(ctx context.Context, r driven.EditRequest, ch change) (out 
 		if err := s.editKeys(ctx, c, order); err != nil {
 			return err
 		}
-		out = answers(ch.op, r.IDs, found)
+		out = answers(ch, r.IDs, found)
 		return s.change(ctx, c, ch, fit)
 	})
 	if err != nil {
@@ -118,15 +128,17 @@ func (s *Store) editKeys(ctx context.Context, c Conn, rows []*editRow) error {
 }
 
 // answers gives what became of each id, in their order.
-func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []domain.Edited {
+func answers(ch change, ids []domain.JobID, found map[domain.JobID]*editRow) []domain.Edited {
 	out := make([]domain.Edited, len(ids))
 	for i, id := range ids {
 		row := found[id]
 		switch out[i].ID = id; {
 		case row == nil:
-			out[i].Err = notFound(op, id)
+			out[i].Err = notFound(ch.op, id)
 		case row.err == nil || errors.Is(row.err, errAsIs):
-			out[i].Keys = row.keys
+			if out[i].Keys = row.keys; ch.ends && !row.state.Terminal() {
+				out[i].Batch = row.batch
+			}
 		default:
 			out[i].Err = row.err
 		}
@@ -137,7 +149,7 @@ func answers(op string, ids []domain.JobID, found map[domain.JobID]*editRow) []d
 // editRows reads the rows asked for that are of the tenant, in the order of the request.
 func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map[domain.JobID]*editRow, []*editRow, error) {
 	found := make(map[domain.JobID]*editRow, len(r.IDs))
-	cell := newCells(8)
+	cell := newCells(10)
 	inOrder := slices.SortedFunc(slices.Values(r.IDs), domain.JobID.Compare) // as all who lock several rows
 	for _, part := range chunks(inOrder, s.d.Chunk, func(*domain.JobID) int { return 40 }) {
 		err := s.each(ctx, c, s.t.edit.find, []any{nil, idRows(part)}, func(rows *sql.Rows) error {
@@ -145,7 +157,7 @@ func (s *Store) editRows(ctx context.Context, c Conn, r driven.EditRequest) (map
 			row := &editRow{
 				id: cell.id(0), state: domain.State(cell.int(1)), tenant: cell.text(2), runner: cell.text(3),
 				key: cell.text(4), forget: cell.int(5), keep: domain.Retention{Cancelled: keepSpan(cell.int(6))},
-				turn: domain.Turn(cell.int(7)),
+				turn: domain.Turn(cell.int(7)), held: cell.text(8), batch: cell.id(9),
 			}
 			if r.Tenant == "" || r.Tenant == row.tenant {
 				found[row.id] = row

@@ -33,7 +33,7 @@ func newEditTexts(d *Dialect) editTexts {
 			Assign{"state", "6"},
 			Assign{"wake_at", "CASE WHEN o.keep < 0 THEN 0 ELSE " + d.Words.Now + " + o.keep END"},
 			Assign{"finished_at", d.Words.Now},
-			Assign{"unique_lock", "NULL"}),
+			Assign{"unique_lock", d.Words.Ended()}),
 	}
 }
 
@@ -55,8 +55,8 @@ func dueExpr(now, big string) string {
 // Retry takes the unique key again where the row had one. Of two rows of one
 // call with one key the first gets it.
 func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
-	var taken map[string]domain.JobID
-	ch := change{op: "retry"}
+	var taken map[string]holder
+	ch := change{op: "retry", first: s.rejoin}
 	ch.prepare = func(ctx context.Context, c Conn, rows []*editRow) (err error) {
 		taken, err = s.locksOf(ctx, c, rows)
 		return err
@@ -69,10 +69,10 @@ func (s *Store) Retry(ctx context.Context, r driven.EditRequest) ([]domain.Edite
 			return clash(ch.op, row.id, "its args were forgotten: enqueue it again")
 		}
 		lock := row.lock()
-		if holder, held := taken[lock]; lock != "" && held && holder != row.id {
-			return clash(ch.op, row.id, "its unique key is held by job "+holder.String())
+		if by, held := taken[lock]; lock != "" && held && by.id != row.id {
+			return clash(ch.op, row.id, "its unique key is held by job "+by.id.String())
 		}
-		taken[lock] = row.id
+		taken[lock] = holder{id: row.id}
 		return nil
 	}
 	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error { return s.writeRetry(ctx, c, r.Due, rows) }
@@ -92,7 +92,7 @@ func (s *Store) writeRetry(ctx context.Context, c Conn, due domain.Due, rows []*
 }
 
 // locksOf finds who holds the keys of the rows.
-func (s *Store) locksOf(ctx context.Context, c Conn, rows []*editRow) (map[string]domain.JobID, error) {
+func (s *Store) locksOf(ctx context.Context, c Conn, rows []*editRow) (map[string]holder, error) {
 	var keyed []NewRow
 	for _, row := range rows {
 		if lock := row.lock(); lock != "" {
@@ -100,15 +100,15 @@ func (s *Store) locksOf(ctx context.Context, c Conn, rows []*editRow) (map[strin
 		}
 	}
 	if len(keyed) == 0 {
-		return map[string]domain.JobID{}, nil
+		return map[string]holder{}, nil
 	}
-	_, locks, err := s.holders(ctx, c, keyed)
-	return locks, err
+	found, err := s.holders(ctx, c, keyed, s.t.holders.find)
+	return found.locks, err
 }
 
 // Cancel keeps each row as long as it asks for itself, else as the request says.
 func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
-	ch := change{op: "cancel"}
+	ch := change{op: "cancel", ends: true}
 	ch.judge = func(row *editRow) error {
 		switch {
 		case row.state == domain.Cancelled:
@@ -134,11 +134,11 @@ func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 
 // Delete removes the rows.
 func (s *Store) Delete(ctx context.Context, r driven.EditRequest) ([]domain.Edited, error) {
-	ch := change{op: "delete", judge: func(row *editRow) error { return running("delete", row) }}
+	ch := change{op: "delete", ends: true, judge: func(row *editRow) error { return running("delete", row) }}
 	ch.write = func(ctx context.Context, c Conn, rows []*editRow) error {
 		gone := make([]removal, len(rows))
 		for i, row := range rows {
-			gone[i] = removal{row.id, row.turn}
+			gone[i] = removal{id: row.id, turn: row.turn}
 		}
 		_, err := s.remove(ctx, c, gone)
 		return err

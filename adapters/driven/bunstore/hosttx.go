@@ -84,7 +84,7 @@ func (b *bound) insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 	if _, err := b.c.ExecContext(ctx, save[0]); err != nil {
 		return nil, err
 	}
-	res, err = b.s.insert(ctx, b.c, newRows(jobs))
+	res, err = b.s.insert(ctx, b.c, newRows(jobs), true)
 	if err != nil {
 		_, _ = b.c.ExecContext(ctx, save[1]) // the first error is the one to tell
 	}

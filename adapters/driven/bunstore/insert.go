@@ -2,7 +2,8 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -12,6 +13,9 @@ import (
 type NewRow struct {
 	Job  *domain.NewJob
 	Lock string
+	// Looked says that the lock was free a moment ago, so that a dialect need not look
+	// before it writes.
+	Looked bool
 }
 
 func newRows(jobs []domain.NewJob) []NewRow {
@@ -19,149 +23,145 @@ func newRows(jobs []domain.NewJob) []NewRow {
 	for i := range jobs {
 		rows[i].Job = &jobs[i]
 		if u := jobs[i].Unique; u != nil {
-			rows[i].Lock = domain.UniqueLock(jobs[i].Tenant, u.Key)
+			rows[i].Lock = u.Lock(jobs[i].Tenant)
 		}
 	}
 	return rows
 }
 
+// overwrites says whether the row changes a waiting holder of its key.
+func (r *NewRow) overwrites() bool { return r.Lock != "" && r.Job.Unique.OnConflict >= domain.Replace }
+
+// alone says whether the row is one statement, and a look where it was refused.
+func (r *NewRow) alone() bool {
+	return r.Job.Turn == domain.NoTurn && r.Job.Batch.IsZero() && !r.overwrites()
+}
+
 // insertTries bounds how often a row is written again because the one that
-// refused it was gone when it was looked for.
-const insertTries = 4
+// refused it was gone when it was looked for, and how often a call begins anew for that.
+const insertTries = 3
+
+// errVanished is such a row. Of several rows it is not the one alone that is written
+// again, while the keys of the others are locked: keys are locked in their order.
+var errVanished = &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "the holder of a unique key keeps changing: try again"}
 
 // Insert writes all rows in one transaction.
 func (s *Store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.Inserted, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	run := s.write
-	if len(jobs) == 1 && jobs[0].Turn == domain.NoTurn {
-		run = s.one // one statement, and a look where it was refused
+	rows, run := newRows(jobs), s.write
+	if len(rows) == 1 && rows[0].alone() {
+		run = s.one
 	}
-	err = run(ctx, "insert", func(ctx context.Context, c Conn) (err error) {
-		res, err = s.insert(ctx, c, newRows(jobs))
-		return err
-	})
-	if err != nil {
-		return nil, err
+	for range insertTries {
+		err = run(ctx, "insert", func(ctx context.Context, c Conn) (err error) {
+			res, err = s.place(ctx, &insertion{c: c, rows: newRows(jobs), anew: len(jobs) > 1})
+			return err
+		})
+		if err == nil {
+			return res, nil
+		}
+		if len(jobs) == 1 || !errors.Is(err, errVanished) {
+			break
+		}
 	}
-	return res, nil
+	return nil, err
 }
 
-// insert writes the rows, and the turns of those that are new.
-func (s *Store) insert(ctx context.Context, c Conn, rows []NewRow) ([]driven.Inserted, error) {
-	res, err := s.insertRows(ctx, c, rows)
-	if err != nil {
-		return nil, err
-	}
-	return res, s.insertTurns(ctx, c, rows, res)
+// insertion is one call's rows on their way into a transaction.
+type insertion struct {
+	s    *Store
+	c    Conn
+	host bool // the transaction is the host's: a look may see an older moment
+	anew bool // the call may begin anew
+	over bool // some row changes who holds its key
+	// strict says that holders are locked by the look for them, for some that were seen
+	// to wait did so no more when they were to be changed.
+	strict bool
+	rows   []NewRow
+	res    []driven.Inserted
+	// refused are the rows that were written and found somebody in their place.
+	refused map[int]bool
 }
 
-func (s *Store) insertRows(ctx context.Context, c Conn, rows []NewRow) ([]driven.Inserted, error) {
-	res := make([]driven.Inserted, len(rows))
-	todo := make([]int, len(rows))
+// insert writes new jobs in a transaction.
+func (s *Store) insert(ctx context.Context, c Conn, rows []NewRow, host bool) ([]driven.Inserted, error) {
+	return s.place(ctx, &insertion{c: c, rows: rows, host: host})
+}
+
+func (s *Store) place(ctx context.Context, in *insertion) ([]driven.Inserted, error) {
+	if err := s.joinBatches(ctx, in.c, in.rows); err != nil {
+		return nil, err
+	}
+	in.s, in.strict, in.res, in.refused = s, in.host, make([]driven.Inserted, len(in.rows)), map[int]bool{}
+	for i := range in.rows {
+		in.over = in.over || in.rows[i].overwrites()
+	}
+	if err := in.run(ctx); err != nil {
+		return nil, err
+	}
+	return in.res, nil
+}
+
+// run writes the rows, looks who holds the ids and keys of those that were refused, and
+// changes the holders that are to be changed: three statements. New keys first, then
+// rows that are there, is the order of all who lock both, so that they seldom deadlock.
+func (in *insertion) run(ctx context.Context) (err error) {
+	todo := make([]int, len(in.rows))
 	for i := range todo {
 		todo[i] = i
 	}
 	for try := 0; len(todo) > 0; try++ {
-		if try > insertTries+len(rows) {
-			return nil, &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "the holder of a unique key keeps changing: try again"}
+		if try > insertTries+len(in.rows) {
+			return errVanished
 		}
-		now, later := distinct(rows, todo)
-		held, err := s.insertDistinct(ctx, c, rows, now, res)
+		all := moves{}
+		if try > 0 || in.over && in.s.d.LooksFirst && !in.host {
+			if todo, err = in.meet(ctx, todo, try > 0, all); err != nil {
+				return err
+			}
+			if in.anew && slices.ContainsFunc(todo, func(n int) bool { return in.refused[n] }) {
+				return errVanished
+			}
+		}
+		now, later := distinct(in.rows, todo)
+		held, err := in.write(ctx, now)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if todo = merge(held, later); len(todo) == 0 {
-			return res, nil
+		again, err := in.move(ctx, all)
+		if err != nil {
+			return err
 		}
-		// Who shares with an earlier row of the call is held by now, as a rule.
-		if todo, err = s.answerHeld(ctx, c, rows, todo, res); err != nil {
-			return nil, err
-		}
+		todo = merge(merge(held, later), again) // who shares with an earlier row of the call is held by now, as a rule
 	}
-	return res, nil
+	return nil
 }
 
-// insertDistinct writes rows that share nothing and answers those that are held.
-func (s *Store) insertDistinct(ctx context.Context, c Conn, rows []NewRow, todo []int, res []driven.Inserted) (held []int, err error) {
-	part := rows
-	if len(todo) < len(rows) {
+// write writes rows that share nothing, with their turns, and gives those that are held.
+func (in *insertion) write(ctx context.Context, todo []int) (held []int, err error) {
+	if len(todo) == 0 {
+		return nil, nil
+	}
+	part := in.rows
+	if len(todo) < len(in.rows) {
 		part = make([]NewRow, len(todo))
 		for i, n := range todo {
-			part[i] = rows[n]
+			part[i] = in.rows[n]
 		}
 	}
-	fresh, err := s.d.Hot.Insert(ctx, c, s.now(), part)
+	fresh, err := in.s.d.Hot.Insert(ctx, in.c, in.s.now(), part)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range todo {
-		if res[n] = (driven.Inserted{ID: rows[n].Job.ID}); !fresh[i] {
+		if in.res[n] = (driven.Inserted{ID: in.rows[n].Job.ID}); !fresh[i] {
 			held = append(held, n)
+			in.refused[n] = true
 		}
 	}
-	return held, nil
-}
-
-// answerHeld looks up who holds the id or key of the rows that were refused.
-func (s *Store) answerHeld(ctx context.Context, c Conn, rows []NewRow, held []int, res []driven.Inserted) (again []int, err error) {
-	look := make([]NewRow, len(held))
-	for i, n := range held {
-		look[i] = rows[n]
-	}
-	ids, locks, err := s.holders(ctx, c, look)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range held {
-		row := rows[n]
-		holder, byLock := locks[row.Lock]
-		switch {
-		case ids[row.Job.ID]:
-			res[n] = driven.Inserted{ID: row.Job.ID, Result: domain.Existing}
-		case byLock && row.Job.Unique.OnConflict == domain.Error:
-			return nil, &domain.Fault{Code: domain.Conflict, Op: "insert", Subject: holder.String(), Hint: "this job holds the unique key until it is done, dead or cancelled"}
-		case byLock:
-			res[n] = driven.Inserted{ID: holder, Result: domain.Existing}
-		default:
-			again = append(again, n)
-		}
-	}
-	return again, nil
-}
-
-var holderCols = []Col{{"id", ColID}, {"lock", ColText}}
-
-// holdersText answers (id, lock) of the rows that have one of the ids or locks of
-// $2: two reads, so that each goes by its index.
-func holdersText(d *Dialect) string {
-	one := func(index, where string) string {
-		return d.Forms.Select(Select{
-			Columns: "j.id, j.unique_lock", From: d.Table("jobs"), Join: d.Words.Rows("$2", holderCols), Where: where,
-			Lock: Current, Index: index,
-		})
-	}
-	return one("", "j.id = o.id") + " UNION ALL " + one("unique", "j.unique_lock = o.lock")
-}
-
-func (s *Store) holders(ctx context.Context, c Conn, look []NewRow) (ids map[domain.JobID]bool, locks map[string]domain.JobID, err error) {
-	var a Array
-	for _, r := range look {
-		a.Row().ID(r.Job.ID).Maybe(r.Lock)
-	}
-	ids, locks = map[domain.JobID]bool{}, map[string]domain.JobID{}
-	cell := newCells(2)
-	err = s.each(ctx, c, s.t.holders, []any{nil, a.String()}, func(rows *sql.Rows) error {
-		err := cell.scan(rows)
-		id := domain.JobID(cell.id(0))
-		ids[id] = true
-		if lock := cell.text(1); lock != "" {
-			locks[lock] = id
-		}
-		return err
-	})
-	return ids, locks, err
+	return held, in.s.insertTurns(ctx, in.c, part, fresh)
 }
 
 // distinct splits off the rows that share an id or a lock with an earlier one:

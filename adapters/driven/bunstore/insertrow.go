@@ -30,6 +30,8 @@ var InsertCols = []Col{
 	{"limit_key", ColText},
 	{"turn", ColInt},
 	{"on_dead", ColInt},
+	{"batch_id", ColID},
+	{"failure_kind", ColText},
 }
 
 // PlainCols are all that a plain row needs: the others keep their defaults. Most
@@ -68,6 +70,8 @@ func InsertSet(now string, plain bool) []Assign {
 		{"limit_key", "o.limit_key"},
 		{"turn", "o.turn"},
 		{"on_dead", "o.on_dead"},
+		{"batch_id", "o.batch_id"},
+		{"failure_kind", "o.failure_kind"},
 	}...)
 }
 
@@ -90,7 +94,8 @@ func InsertFrom(d *Dialect, plain bool) string {
 func (r *NewRow) Plain() bool {
 	j := r.Job
 	return j.MaxAttempts == 0 && j.Timeout == 0 && j.Tenant == "" && j.Unique == nil && len(j.Tags) == 0 &&
-		len(j.Meta) == 0 && j.Keep == (domain.Retention{}) && !j.ForgetArgs && j.LimitKey == "" && j.Turn == domain.NoTurn
+		len(j.Meta) == 0 && j.Keep == (domain.Retention{}) && !j.ForgetArgs && j.LimitKey == "" && j.Turn == domain.NoTurn &&
+		j.Batch.IsZero() && j.FailureKind == ""
 }
 
 // Append adds the row to the JSON text of a row source of InsertCols or PlainCols.
@@ -103,7 +108,7 @@ func (r *NewRow) Append(a *Array, plain bool) {
 	a.Int(int64(j.MaxAttempts)).Int(MS(j.Timeout)).Text(j.Tenant).
 		Maybe(r.key()).Maybe(r.Lock).Text(encodeTags(j.Tags)).Text(string(j.Meta)).
 		Int(KeepMS(j.Keep.Done)).Int(KeepMS(j.Keep.Dead)).Int(KeepMS(j.Keep.Cancelled)).Int(bit(j.ForgetArgs)).
-		Maybe(j.LimitKey).Int(int64(j.Turn)).Int(int64(j.OnDead))
+		Maybe(j.LimitKey).Int(int64(j.Turn)).Int(int64(j.OnDead)).ID(j.Batch).Text(j.FailureKind)
 }
 
 // Size is about how many bytes the row takes in a statement.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -19,7 +20,7 @@ func PruneText(d *Dialect, state domain.State, tenant bool) string {
 	if tenant {
 		where += " AND j.tenant = $3"
 	}
-	return d.Forms.Select(Select{Columns: "j.id, j.turn", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake"})
+	return d.Forms.Select(Select{Columns: "j.id, j.turn, j.batch_id", From: d.Table("jobs"), Where: where, Order: "j.wake_at", Limit: "$2", Lock: Skip, Index: "wake"})
 }
 
 func pruneTexts(d *Dialect) (out [2][]Stmt) {
@@ -35,43 +36,88 @@ func deleteText(d *Dialect) string {
 }
 
 // Prune is one transaction over all terminal states.
-func (s *Store) Prune(ctx context.Context, r driven.PruneRequest) (removed int, err error) {
+func (s *Store) Prune(ctx context.Context, r driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.write(ctx, "prune", func(ctx context.Context, c Conn) error {
-		removed = 0
+		answer = driven.Pruned{}
+		looked := 0
 		for i := range terminal {
-			n, err := s.pruneState(ctx, c, i, driven.PruneRequest{Limit: r.Limit - removed, Tenant: r.Tenant})
+			gone, err := s.overdue(ctx, c, i, r.Tenant, r.Limit-looked)
 			if err != nil {
 				return err
 			}
-			removed += n
+			looked += len(gone)
+			if gone, err = s.putOff(ctx, c, gone, r.Defer); err != nil {
+				return err
+			}
+			n, err := s.remove(ctx, c, gone)
+			if err != nil {
+				return err
+			}
+			answer.Removed += n
 		}
+		answer.More = looked > 0 && looked == r.Limit
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return driven.Pruned{}, err
 	}
-	return removed, nil
+	return answer, nil
 }
 
-func (s *Store) pruneState(ctx context.Context, c Conn, i int, r driven.PruneRequest) (int, error) {
-	if r.Limit <= 0 {
-		return 0, nil
+// overdue locks rows of the i-th terminal state whose time is over.
+func (s *Store) overdue(ctx context.Context, c Conn, i int, tenant string, limit int) (gone []removal, err error) {
+	if limit <= 0 {
+		return nil, nil
 	}
-	find, values := s.t.prune[0][i], []any{s.now(), r.Limit}
-	if r.Tenant != "" {
-		find, values = s.t.prune[1][i], append(values, r.Tenant)
+	find, values := s.t.prune[0][i], []any{s.now(), limit}
+	if tenant != "" {
+		find, values = s.t.prune[1][i], append(values, tenant)
 	}
-	var gone []removal
-	cell := newCells(2)
-	err := s.each(ctx, c, find, values, func(rows *sql.Rows) error {
+	cell := newCells(3)
+	err = s.each(ctx, c, find, values, func(rows *sql.Rows) error {
 		err := cell.scan(rows)
-		gone = append(gone, removal{cell.id(0), domain.Turn(cell.int(1))})
+		gone = append(gone, removal{id: cell.id(0), turn: domain.Turn(cell.int(1)), batch: cell.id(2)})
 		return err
 	})
-	if err != nil || len(gone) == 0 {
-		return 0, err
+	return gone, err
+}
+
+// putOff keeps members of batches that are not finished: their batch has yet to count
+// them, so they come again later and lie in nobody's way meanwhile. It gives those
+// that may go.
+func (s *Store) putOff(ctx context.Context, c Conn, gone []removal, later time.Duration) ([]removal, error) {
+	var named []domain.BatchID
+	for _, r := range gone {
+		if !r.batch.IsZero() {
+			named = append(named, r.batch)
+		}
 	}
-	return s.remove(ctx, c, gone)
+	open, err := s.unfinished(ctx, c, named)
+	if err != nil || len(open) == 0 {
+		return gone, err
+	}
+	free, kept := make([]removal, 0, len(gone)), make([]domain.JobID, 0, len(gone))
+	for _, r := range gone {
+		if open[r.batch] {
+			kept = append(kept, r.id)
+		} else {
+			free = append(free, r)
+		}
+	}
+	for _, part := range s.idParts(kept) {
+		if _, err := s.exec(ctx, c, s.t.putOff, s.now(), idRows(part), MS(later)); err != nil {
+			return nil, err
+		}
+	}
+	return free, nil
+}
+
+// putOffText has the terminal rows of $2 expire in $3.
+func putOffText(d *Dialect) string {
+	return d.Forms.Update(Update{
+		Table: d.Table("jobs"), From: d.Words.Rows("$2", idCols), Where: "j.id = o.id AND j.state > 3",
+		Set: []Assign{{"wake_at", d.Words.Now + " + CAST($3 AS " + d.Words.BigInt + ")"}},
+	})
 }
 
 // ids runs a query whose first column is an id.
@@ -87,8 +133,9 @@ func (s *Store) ids(ctx context.Context, c Conn, st Stmt, values []any) (ids []d
 
 // removal is a row that goes.
 type removal struct {
-	id   domain.JobID
-	turn domain.Turn
+	id    domain.JobID
+	turn  domain.Turn
+	batch domain.BatchID
 }
 
 // remove deletes rows and, of those that have some, their turns. A schema that

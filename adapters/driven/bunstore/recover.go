@@ -14,7 +14,7 @@ import (
 // runner $2, at most $3. The two bounds on wake_at are what the index seeks by.
 func ExpiredText(d *Dialect) string {
 	return d.Forms.Select(Select{
-		Columns: "j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, " + d.Words.Now + ", j.turn",
+		Columns: "j.id, j.token, j.kind, j.queue, j.runner, j.stalls, j.attempts, j.claimed_at, j.history, j.keep_dead, " + d.Words.Now + ", j.turn, j.batch_id, j.failure_kind",
 		From:    d.Table("jobs"),
 		Where:   "j.state = 3 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= " + d.Words.Now + " AND j.runner <> $2",
 		Order:   "j.wake_at", Limit: "$3", Lock: Skip, Index: "wake",
@@ -46,7 +46,7 @@ func PutBackText(d *Dialect) string {
 			{"run_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after ELSE j.run_at END"},
 			{"wake_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after WHEN o.keep < 0 THEN 0 ELSE " + now + " + o.keep END"},
 			{"finished_at", "CASE WHEN o.state > 3 THEN " + now + " ELSE 0 END"},
-			{"unique_lock", "CASE WHEN o.state > 3 THEN NULL ELSE j.unique_lock END"},
+			{"unique_lock", "CASE WHEN o.state > 3 THEN " + d.Words.Ended() + " ELSE j.unique_lock END"},
 			{"error", "o.error"},
 			{"history", "o.history"},
 		},
@@ -61,6 +61,11 @@ type expiry struct {
 	text    string
 	history domain.History
 	turn    domain.Turn
+	claimed time.Time
+	attempt int
+
+	failure  string // of which kind its failure job is; "": it has none
+	attempts int    // how often it is tried if it does not say so
 }
 
 func (e *expiry) ticket() domain.Ticket { return domain.Ticket{ID: e.ID, Token: e.token} }
@@ -78,17 +83,11 @@ func (s *Store) Recover(ctx context.Context, r driven.RecoverRequest) (res drive
 		done, err = s.putBack(ctx, c, found)
 		return err
 	})
-	if s.refused(err) {
+	if s.unfit(err) {
 		done = nil
-		err = halve(found, s.refused, func(part []expiry) error {
-			var some []expiry
-			err := s.write(ctx, "recover", func(ctx context.Context, c Conn) (err error) {
-				some, err = s.putBack(ctx, c, part)
-				return err
-			})
-			if err == nil {
-				done = append(done, some...)
-			}
+		err = halve(found, s.unfit, func(part []expiry) error {
+			some, err := s.putBackPart(ctx, part)
+			done = append(done, some...)
 			return err
 		}, func(expiry) {})
 	}
@@ -99,8 +98,28 @@ func (s *Store) Recover(ctx context.Context, r driven.RecoverRequest) (res drive
 	return res, err
 }
 
+// putBackPart is one transaction. A death that is refused alone, for its failure job,
+// is written without it.
+func (s *Store) putBackPart(ctx context.Context, part []expiry) (done []expiry, err error) {
+	write := func(part []expiry) error {
+		return s.write(ctx, "recover", func(ctx context.Context, c Conn) (err error) {
+			done, err = s.putBack(ctx, c, part)
+			return err
+		})
+	}
+	if err = write(part); len(part) == 1 && notAdded(err) {
+		bare := part[0]
+		bare.failure, bare.Failed, bare.Refused = "", domain.JobID{}, true
+		err = write([]expiry{bare})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
 func (s *Store) expired(ctx context.Context, c Conn, r driven.RecoverRequest) (found []expiry, err error) {
-	cell := newCells(12)
+	cell := newCells(14)
 	err = s.each(ctx, c, s.t.expired, []any{s.now(), r.Except, r.Limit}, func(rows *sql.Rows) error {
 		if err := cell.scan(rows); err != nil {
 			return err
@@ -113,14 +132,17 @@ func (s *Store) expired(ctx context.Context, c Conn, r driven.RecoverRequest) (f
 
 // stalled decides what becomes of one row of ExpiredText.
 func stalled(c *cells, r driven.RecoverRequest) expiry {
-	e := expiry{token: c.id(1), turn: domain.Turn(c.int(11))}
+	e := expiry{token: c.id(1), turn: domain.Turn(c.int(11)), claimed: fromMoment(c.int(7)), attempts: r.Attempts}
 	e.ID, e.Kind, e.Queue, e.Runner = c.id(0), c.text(2), c.text(3), c.text(4)
-	stalls, attempts, now := int(c.int(5)), int(c.int(6)), fromMoment(c.int(10))
+	dying := domain.Job{Kind: e.Kind, FailureKind: c.text(13)}
+	e.Batch, e.failure = c.id(12), dying.FailsInto(r.Failures[e.Kind])
+	stalls, now := int(c.int(5)), fromMoment(c.int(10))
+	e.attempt = int(c.int(6)) + 1
 	e.To, e.After = r.Stalls.Next(stalls)
 	e.Stalls = stalls + 1
 	e.text = domain.StallMessage(e.Runner)
 	e.history = domain.History(c.text(8)).Add(domain.Note{
-		At: now, Attempt: attempts + 1, Ran: now.Sub(fromMoment(c.int(7))), Message: e.text, Runner: e.Runner,
+		At: now, Attempt: e.attempt, Ran: now.Sub(e.claimed), Message: e.text, Runner: e.Runner,
 	})
 	e.keep = domain.Retention{Dead: keepSpan(c.int(9))}.For(domain.Dead, domain.Retention{Dead: r.KeepDead})
 	return e
@@ -161,5 +183,8 @@ func (s *Store) putBack(ctx context.Context, c Conn, part []expiry) ([]expiry, e
 			return nil, err
 		}
 	}
-	return part, s.follow(ctx, c, turns)
+	if err := s.follow(ctx, c, turns); err != nil {
+		return nil, err
+	}
+	return part, s.addFallen(ctx, c, part)
 }

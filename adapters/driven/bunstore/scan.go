@@ -15,7 +15,7 @@ var claimCols = []string{
 	"id", "kind", "tenant", "priority", "run_at", "attempts", "max_attempts", "stalls", "snoozes",
 	"timeout", "batch_id", "args", "error", "history", "tags", "meta",
 	"keep_done", "keep_dead", "keep_cancelled", "forget_args", "created_at", "claimed_at",
-	"limit_key", "turn", "on_dead",
+	"limit_key", "turn", "on_dead", "failure_kind",
 }
 
 // restCols are the others of a whole job.
@@ -58,6 +58,7 @@ func (c *cells) common(j *domain.Job) {
 	j.ForgetArgs, j.Forgotten = forget > 0, forget == forgotten
 	j.CreatedAt, j.ClaimedAt = fromMoment(c.int(20)), fromMoment(c.int(21))
 	j.LimitKey, j.Turn, j.OnDead = c.text(22), domain.Turn(c.int(23)), domain.OnDead(c.int(24))
+	j.FailureKind = c.text(25)
 }
 
 // forgotten is forget_args of a row whose args were dropped.

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 
 	"github.com/rowlock/rowlock/domain"
@@ -44,7 +45,7 @@ func SettleText(d *Dialect) string {
 			{"run_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after ELSE j.run_at END"},
 			{"wake_at", "CASE WHEN o.state = 1 THEN " + now + " + o.after WHEN o.state = 0 OR o.keep < 0 THEN 0 ELSE " + now + " + o.keep END"},
 			{"finished_at", "CASE WHEN o.state > 3 THEN " + now + " ELSE 0 END"},
-			{"unique_lock", "CASE WHEN o.state > 3 THEN NULL ELSE j.unique_lock END"},
+			{"unique_lock", "CASE WHEN o.state > 3 THEN " + d.Words.Ended() + " ELSE j.unique_lock END"},
 			{"ran", "o.ran"},
 			{"args", "CASE WHEN o.forget = 1 THEN " + d.Words.empty() + " ELSE j.args END"},
 			{"forget_args", "CASE WHEN o.forget = 1 THEN 2 ELSE j.forget_args END"},
@@ -103,20 +104,37 @@ func (s *Store) Settle(ctx context.Context, all []driven.Outcome) (driven.Settle
 	}
 	// Rows are locked in one order by all who lock several.
 	slices.SortFunc(fit, func(a, b driven.Outcome) int { return a.Ticket.ID.Compare(b.Ticket.ID) })
-	size := func(o *driven.Outcome) int {
-		return 200 + len(o.Result) + len(o.Error) + len(o.History) + 300*len(o.Slots)
-	}
-	for _, batch := range chunks(fit, s.d.Chunk, size) {
-		err := halve(batch, s.refused, func(part []driven.Outcome) error {
-			dropped, err := s.settle(ctx, part)
-			res.Dropped = append(res.Dropped, dropped...)
-			return err
-		}, func(bad driven.Outcome) { drop(&bad) })
-		if err != nil {
+	for _, batch := range chunks(fit, s.d.Chunk, outcomeSize) {
+		run := func(part []driven.Outcome) error { return s.settlePart(ctx, part, &res) }
+		if err := halve(batch, s.unfit, run, func(bad driven.Outcome) { drop(&bad) }); err != nil {
 			return res, err
 		}
 	}
 	return res, s.Hold(ctx, free)
+}
+
+// outcomeSize is about how many bytes an outcome takes in its statements.
+func outcomeSize(o *driven.Outcome) int {
+	size := 200 + len(o.Result) + len(o.Error) + len(o.History) + 300*len(o.Slots)
+	if o.Failure != nil {
+		size += 300 + len(o.Failure.Args)
+	}
+	return size
+}
+
+// settlePart is one transaction. A burial that is refused alone, for its failure job,
+// is done without it.
+func (s *Store) settlePart(ctx context.Context, part []driven.Outcome, res *driven.Settled) error {
+	dropped, err := s.settle(ctx, part)
+	if len(part) == 1 && notAdded(err) {
+		bare := part[0]
+		bare.Failure = nil
+		if dropped, err = s.settle(ctx, []driven.Outcome{bare}); err == nil && len(dropped) == 0 {
+			res.Refused = append(res.Refused, bare.Ticket.ID)
+		}
+	}
+	res.Dropped = append(res.Dropped, dropped...)
+	return err
 }
 
 // ends are the slots that an outcome gives back.
@@ -139,26 +157,41 @@ func (s *Store) batch(n int) func(context.Context, string, Work) error {
 // settle is one transaction. What the update did not find is looked up: a row
 // that says it was settled by our token was, by an earlier try of this call.
 func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
-	run, bound := s.batch(1), bounded(batch)
-	if bound {
+	run, bound, dead := s.batch(1), bounded(batch), burials(batch)
+	if bound || len(dead) > 0 {
 		run = s.write
 	}
 	err = run(ctx, "settle", func(ctx context.Context, c Conn) error {
+		dropped = nil
+		mourned, err := s.matched(ctx, c, s.t.held, dead)
+		if err != nil {
+			return err
+		}
 		n, err := s.settleRows(ctx, c, batch)
 		if err == nil && bound {
 			err = s.settleBounds(ctx, c, batch, n == len(batch))
 		}
-		if err != nil || n == len(batch) {
+		if err == nil && n < len(batch) {
+			tickets := ticketsOf(batch)
+			var settled map[domain.Ticket]bool
+			settled, err = s.matched(ctx, c, s.t.settled, tickets)
+			dropped = without(tickets, settled)
+			maps.DeleteFunc(mourned, func(t domain.Ticket, _ bool) bool { return !settled[t] })
+		}
+		if err != nil || len(mourned) == 0 {
 			return err
 		}
-		tickets := make([]domain.Ticket, len(batch))
-		for i := range batch {
-			tickets[i] = batch[i].Ticket
-		}
-		dropped, err = s.unmatched(ctx, c, s.t.settled, tickets)
-		return err
+		return s.addFailures(ctx, c, batch, mourned)
 	})
 	return dropped, err
+}
+
+func ticketsOf(batch []driven.Outcome) []domain.Ticket {
+	tickets := make([]domain.Ticket, len(batch))
+	for i := range batch {
+		tickets[i] = batch[i].Ticket
+	}
+	return tickets
 }
 
 // bounded says whether anything but the rows of the jobs has to be written.
@@ -196,23 +229,35 @@ func (s *Store) settleRows(ctx context.Context, c Conn, batch []driven.Outcome) 
 	return s.exec(ctx, c, s.t.settle, s.now(), OutcomeRows(batch))
 }
 
-// unmatched gives the tickets that a look does not find, in their order. A call
-// may hold two tickets of one job: it is the ticket that is looked for, not the id.
+// unmatched gives the tickets that a look does not find, in their order.
 func (s *Store) unmatched(ctx context.Context, c Conn, look Stmt, tickets []domain.Ticket) ([]domain.JobID, error) {
+	found, err := s.matched(ctx, c, look, tickets)
+	if err != nil {
+		return nil, err
+	}
+	return without(tickets, found), nil
+}
+
+// matched gives the tickets that a look finds. A call may hold two tickets of one
+// job: it is the ticket that is looked for, not the id.
+func (s *Store) matched(ctx context.Context, c Conn, look Stmt, tickets []domain.Ticket) (map[domain.Ticket]bool, error) {
+	if len(tickets) == 0 {
+		return nil, nil
+	}
 	found, cell := make(map[domain.Ticket]bool, len(tickets)), newCells(2)
 	err := s.each(ctx, c, look, []any{nil, ticketRows(tickets)}, func(rows *sql.Rows) error {
 		err := cell.scan(rows)
 		found[domain.Ticket{ID: cell.id(0), Token: cell.id(1)}] = true
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	var missing []domain.JobID
+	return found, err
+}
+
+func without(tickets []domain.Ticket, found map[domain.Ticket]bool) (missing []domain.JobID) {
 	for _, t := range tickets {
 		if !found[t] {
 			missing = append(missing, t.ID)
 		}
 	}
-	return missing, nil
+	return missing
 }

@@ -26,7 +26,7 @@ func DoneText(d *Dialect) string {
 			{"stalls", "0"},
 			{"wake_at", "CASE WHEN o.keep < 0 THEN 0 ELSE " + now + " + o.keep END"},
 			{"finished_at", now},
-			{"unique_lock", "NULL"},
+			{"unique_lock", d.Words.Ended()},
 			{"ran", "o.ran"},
 			{"result", "''"},
 			{"error", "''"},

@@ -35,7 +35,7 @@ func newSlotTexts(d *Dialect) slotTexts {
 	c := d.Marks.Compile
 	return slotTexts{
 		take:  c(TakeSlotsText(d)),
-		hold:  c(HoldText(d, false)),
+		hold:  c(HoldText(d)),
 		taken: c(TakenText(d)),
 		heads: c(HeadsText(d)),
 		ended: c(EndedText(d)),
@@ -49,7 +49,7 @@ func newSlotTexts(d *Dialect) slotTexts {
 			Where: "j.ends_at > 0 AND j.ends_at > " + d.Words.Now + " AND j.token IS NULL",
 		})),
 		page: c(ReapText(d)),
-		free: c(HoldText(d, true)),
+		free: c(orphanText(d)),
 		forget: c(d.Forms.Delete(Delete{
 			Table: d.Table("slots"), Cols: []string{"bound", "slot"}, From: d.Words.Rows("$2", slotCols),
 			Where: "j.token IS NULL AND j.ends_at = 0 AND j.changed_at < " + d.Words.Now + " - " + idleSlot,
@@ -79,17 +79,25 @@ func TakeSlotsText(d *Dialect) string {
 		" WHERE s.token IS NULL AND s.ends_at <= " + d.Words.Now + " RETURNING bound, slot, job"
 }
 
-// HoldText ends or prolongs the slots of claims, each guarded by its ticket; with
-// over, only those whose time is over too.
-func HoldText(d *Dialect, over bool) string {
-	where := slotMatch + " AND j.job = o.id AND j.token = o.token"
-	if over {
-		where += " AND j.ends_at + 0 <= " + d.Words.Now // not a bound: the key finds it
-	}
+// HoldText ends or prolongs the slots of claims, each guarded by its ticket. One that
+// a sweep took from its claim and keeps for a while has the job alone: who comes back
+// may prolong that.
+func HoldText(d *Dialect) string {
+	lingers := "o.ended = 0 AND j.token IS NULL AND j.ends_at + 0 > " + d.Words.Now // not a bound: the key finds it
+	return holdText(d, "(j.token = o.token OR "+lingers+")", "CASE WHEN o.ended = 1 THEN NULL ELSE j.job END")
+}
+
+// orphanText is a sweep's: it takes a slot whose time is over from its claim and
+// leaves it the job.
+func orphanText(d *Dialect) string {
+	return holdText(d, "j.token = o.token AND j.ends_at + 0 <= "+d.Words.Now, "j.job")
+}
+
+func holdText(d *Dialect, who, job string) string {
 	return d.Forms.Update(Update{
-		Table: d.Table("slots"), From: d.Words.Rows("$2", holdCols), Where: where,
+		Table: d.Table("slots"), From: d.Words.Rows("$2", holdCols), Where: slotMatch + " AND j.job = o.id AND " + who,
 		Set: []Assign{
-			{"job", "CASE WHEN o.ended = 1 THEN NULL ELSE j.job END"},
+			{"job", job},
 			{"token", "CASE WHEN o.ended = 1 THEN NULL ELSE j.token END"},
 			{"ends_at", "CASE WHEN o.after > 0 THEN " + d.Words.Now + " + o.after ELSE 0 END"},
 			{"changed_at", d.Words.Now},

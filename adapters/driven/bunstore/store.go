@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -128,30 +129,36 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 	case code == domain.Canceled && hint == "" && ctx.Err() == nil: // a limit of the driver's own, e.g. connect_timeout
 		code, hint = domain.Unavailable, "the database did not answer in time"
 	case read != nil && (code == domain.Internal || code == domain.Unsupported):
-		if table := s.lacks(ctx, read); table != "" {
-			code, hint = domain.Unsupported, "the table "+table+" is not there: run `rowlock migrate up`"
+		if missing := s.lacks(ctx, read); missing != "" {
+			code, hint = domain.Unsupported, missing+" not there: run `rowlock migrate up`"
 		}
 	}
 	return &domain.Fault{Code: code, Op: op, Hint: hint, Err: err}
 }
 
-// lacks asks the schema which of the store's tables is missing, "" for none.
-func (s *Store) lacks(ctx context.Context, read func(context.Context, Work) error) (missing string) {
+// lacks asks the schema which of the store's tables are missing, "" for none.
+func (s *Store) lacks(ctx context.Context, read func(context.Context, Work) error) string {
+	var missing []string
 	err := read(ctx, func(ctx context.Context, c Conn) error {
-		for _, table := range []string{"jobs", "runners", "bounds", "slots", "job_keys"} {
-			table = s.d.Prefix + table
-			there, err := s.hasTable(ctx, c, table)
-			if err != nil || !there {
-				missing = table
+		missing = nil
+		for _, table := range []string{"jobs", "runners", "bounds", "slots", "job_keys", "batches", "schedules", "switches"} {
+			there, err := s.hasTable(ctx, c, s.d.Prefix+table)
+			if err != nil {
 				return err
+			}
+			if !there {
+				missing = append(missing, s.d.Prefix+table)
 			}
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil || len(missing) == 0:
 		return ""
+	case len(missing) == 1:
+		return "the table " + missing[0] + " is"
 	}
-	return missing
+	return "the tables " + strings.Join(missing, ", ") + " are"
 }
 
 func (s *Store) hasTable(ctx context.Context, c Conn, name string) (there bool, err error) {

@@ -4,34 +4,40 @@ package bunstore
 // literals: a partial index is not used by a parameter. $1 is the test's clock.
 type texts struct {
 	hasTable Stmt
-	holders  Stmt // who has one of the ids or locks of $2
+	holders  holderTexts
 	promoteFind,
 	promoteSet Stmt
-	next    Stmt // how long until time makes a row ready
-	settle  Stmt
-	settled Stmt // which of the tickets $2 were settled by their token
-	renew   Stmt
-	held    Stmt // which of the tickets $2 still hold
-	expired Stmt // claims whose lease ran out, but runner $2's, at most $3
-	putBack Stmt
-	delete  Stmt      // the rows of $2
-	prune   [2][]Stmt // by state; then those of one tenant
-	fair    fairTexts
-	edit    editTexts
-	runners runnerTexts
-	find    findTexts
-	turns   turnTexts
-	slots   slotTexts
-	admit   admitTexts
-	wake    wakeTexts
-	bounds  boundTexts
+	next     Stmt // how long until time makes a row ready
+	settle   Stmt
+	settled  Stmt // which of the tickets $2 were settled by their token
+	renew    Stmt
+	held     Stmt // which of the tickets $2 still hold
+	expired  Stmt // claims whose lease ran out, but runner $2's, at most $3
+	putBack  Stmt
+	fallen   Stmt      // what the failure jobs of the claims $2 are made of
+	delete   Stmt      // the rows of $2
+	prune    [2][]Stmt // by state; then those of one tenant
+	putOff   Stmt      // the rows of $2 for $3
+	fair     fairTexts
+	edit     editTexts
+	runners  runnerTexts
+	switches switchTexts
+	find     findTexts
+	turns    turnTexts
+	slots    slotTexts
+	admit    admitTexts
+	wake     wakeTexts
+	bounds   boundTexts
+	batches  batchTexts
+
+	schedules scheduleTexts
 }
 
 func newTexts(d *Dialect) texts {
 	c := func(text string) Stmt { return d.Marks.Compile(text) }
 	return texts{
 		hasTable:    c(d.Words.HasTable),
-		holders:     c(holdersText(d)),
+		holders:     newHolderTexts(d),
 		promoteFind: c(promoteFindText(d)),
 		promoteSet:  c(promoteSetText(d)),
 		next:        c(NextText(d)),
@@ -41,17 +47,22 @@ func newTexts(d *Dialect) texts {
 		held:        c(ticketsText(d, "j.token")),
 		expired:     c(ExpiredText(d)),
 		putBack:     c(PutBackText(d)),
+		fallen:      c(FallenText(d)),
 		delete:      c(deleteText(d)),
 		prune:       pruneTexts(d),
+		putOff:      c(putOffText(d)),
 		fair:        newFairTexts(d),
 		edit:        newEditTexts(d),
 		runners:     newRunnerTexts(d),
+		switches:    newSwitchTexts(d),
 		find:        newFindTexts(d),
 		turns:       newTurnTexts(d),
 		slots:       newSlotTexts(d),
 		admit:       newAdmitTexts(d),
 		wake:        newWakeTexts(d),
 		bounds:      newBoundTexts(d),
+		batches:     newBatchTexts(d),
+		schedules:   newScheduleTexts(d),
 	}
 }
 

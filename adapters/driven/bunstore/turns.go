@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // The turns of a job are rows of job_keys, one for each of its keys. What they say
@@ -59,15 +58,15 @@ func PlaceTurnsText(d *Dialect) string {
 	})
 }
 
-// insertTurns gives new jobs their turns.
-func (s *Store) insertTurns(ctx context.Context, c Conn, rows []NewRow, res []driven.Inserted) error {
+// insertTurns gives those of the rows that are new their turns.
+func (s *Store) insertTurns(ctx context.Context, c Conn, rows []NewRow, fresh []bool) error {
 	type turn struct {
 		id  domain.JobID
 		key string
 	}
 	var all []turn
 	for i := range rows {
-		if n := rows[i].Job; n.Turn != domain.NoTurn && res[i].Result == domain.InsertedNew {
+		if n := rows[i].Job; n.Turn != domain.NoTurn && fresh[i] {
 			for _, key := range n.TurnKeys() {
 				all = append(all, turn{n.ID, key})
 			}

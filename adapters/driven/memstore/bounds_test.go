@@ -54,7 +54,7 @@ func (s *store) slotProblems() (found []string) {
 			say("no slot of %q and a place for them", key)
 		}
 		for i, x := range numbers {
-			if x.token.IsZero() != x.job.IsZero() {
+			if x.token.IsZero() != x.job.IsZero() && (x.job.IsZero() || x.ends.IsZero()) {
 				say("slot %d of %q: token %x, job %v", i, key, x.token, x.job)
 			}
 			if x.ends.IsZero() {

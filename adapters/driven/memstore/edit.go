@@ -34,8 +34,12 @@ func (s *store) editOne(op string, id domain.JobID, req driven.EditRequest, now 
 	case len(req.States) > 0 && !slices.Contains(req.States, r.State):
 		answer.Err = refused(op, r)
 	default:
+		was := r.State
 		if answer.Err = one(r, now); answer.Err == nil {
 			answer.Keys = clone(r.keys)
+			if gone := s.rows[id] == nil; (gone || r.State.Terminal()) && !was.Terminal() {
+				answer.Batch = r.Batch
+			}
 		}
 	}
 	return answer

@@ -16,6 +16,7 @@ type Tx struct {
 	store *store
 	rows  []*row // in the order they were written
 	over  bool
+	taken []taken // rows that were there, which nobody else sees until the end
 }
 
 var _ driven.HostTx = (*Tx)(nil)
@@ -51,7 +52,7 @@ func (tx *Tx) Rollback() error {
 	tx.store.mu.Lock()
 	defer tx.store.mu.Unlock()
 	if !tx.over {
-		tx.undo(0)
+		tx.undo(mark{})
 		tx.over = true
 	}
 	return nil
@@ -64,16 +65,58 @@ func (tx *Tx) publish() {
 		tx.store.ids.add(r)
 		tx.store.place(r)
 	}
-	tx.rows, tx.over = nil, true
+	for _, t := range tx.taken {
+		tx.back(t.row)
+	}
+	tx.rows, tx.taken, tx.over = nil, nil, true
 }
 
-// undo forgets the rows but the first n.
-func (tx *Tx) undo(n int) {
-	for _, r := range tx.rows[n:] {
+// taken is a row that an insert changed, and what it was before.
+type taken struct {
+	row *row
+	was row
+}
+
+// take has a row that is there for all to itself, to change it.
+func (tx *Tx) take(r *row) {
+	if r.tx == nil {
+		tx.store.lift(r)
+		tx.store.ids.remove(r)
+	}
+	tx.taken = append(tx.taken, taken{r, *r})
+	r.tx = tx
+}
+
+func (tx *Tx) back(r *row) {
+	if r.tx == nil {
+		return
+	}
+	r.tx = nil
+	tx.store.ids.add(r)
+	tx.store.place(r)
+}
+
+// mark is where a transaction stands.
+type mark struct{ rows, taken int }
+
+func (tx *Tx) mark() mark { return mark{len(tx.rows), len(tx.taken)} }
+
+// undo forgets what was written since, the last first.
+func (tx *Tx) undo(to mark) {
+	for i := len(tx.taken) - 1; i >= to.taken; i-- {
+		t := tx.taken[i]
+		mine := t.was.tx == tx
+		if *t.row = t.was; !mine {
+			t.row.tx = tx
+			tx.back(t.row)
+		}
+	}
+	for _, r := range tx.rows[to.rows:] {
 		tx.store.drop(r)
 	}
-	clear(tx.rows[n:])
-	tx.rows = tx.rows[:n]
+	clear(tx.rows[to.rows:])
+	clear(tx.taken[to.taken:])
+	tx.rows, tx.taken = tx.rows[:to.rows], tx.taken[:to.taken]
 }
 
 func (tx *Tx) ended(op string) error {

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -50,7 +51,8 @@ func (s *store) lapsed(req *driven.RecoverRequest, now time.Time) []*row {
 
 func (s *store) putBack(r *row, req *driven.RecoverRequest, now time.Time) driven.Recovery {
 	to, after := req.Stalls.Next(r.Stalls)
-	done := driven.Recovery{ID: r.ID, Kind: r.Kind, Queue: r.Queue, Runner: r.Runner, To: to, Stalls: r.Stalls + 1, After: after}
+	token := r.token
+	done := driven.Recovery{ID: r.ID, Kind: r.Kind, Queue: r.Queue, Runner: r.Runner, To: to, Stalls: r.Stalls + 1, After: after, Batch: r.Batch}
 	s.change(r, func() {
 		r.Stalls++
 		r.Error = domain.StallMessage(r.Runner)
@@ -62,5 +64,12 @@ func (s *store) putBack(r *row, req *driven.RecoverRequest, now time.Time) drive
 		r.unclaim()
 		r.State, r.RunAt = to, cut(now.Add(after))
 	})
+	if kind := r.FailsInto(req.Failures[r.Kind]); to == domain.Dead && kind != "" {
+		made, err := domain.FailureJob(&r.Job, kind, token, r.Attempts+1, cmp.Or(r.MaxAttempts, req.Attempts), r.Error)
+		if err == nil && s.addOwn(&made, now) {
+			done.Failed = made.ID
+		}
+		done.Refused = done.Failed.IsZero()
+	}
 	return done
 }

@@ -146,8 +146,8 @@ func TestRecoverBuriesAndFreesTheKey(t *testing.T) {
 		t.Fatalf("%v does not name the holder %v", edited[0].Err, again.ID)
 	}
 	b.pass(time.Second)
-	if n, err := b.Prune(t.Context(), driven.PruneRequest{Limit: 10}); n != 1 || err != nil {
-		t.Fatal(n, err)
+	if got, err := b.Prune(t.Context(), driven.PruneRequest{Limit: 10}); got.Removed != 1 || err != nil {
+		t.Fatal(got, err)
 	}
 }
 

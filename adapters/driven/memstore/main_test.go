@@ -53,8 +53,8 @@ func (b *bench) add(jobs ...domain.NewJob) {
 		b.Fatal(err)
 	}
 	for i, a := range answers {
-		if want := (driven.Inserted{ID: jobs[i].ID}); a != want {
-			b.Fatalf("row %d: %v, want %v", i, a, want)
+		if a.ID != jobs[i].ID || a.Result != domain.InsertedNew || len(a.Keys) > 0 {
+			b.Fatalf("row %d: %v, want %v as new", i, a, jobs[i].ID)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (s *store) problems() (found []string) {
 		if r.ID != id {
 			say("the row of %v is that of %v", id, r.ID)
 		}
-		if r.lock != "" && !r.State.Terminal() {
+		if r.lock != "" && (!r.State.Terminal() || domain.KeptLock(r.lock)) {
 			if held[r.lock]++; s.locks[r.lock] != r {
 				say("%v in %v does not hold its key", id, r.State)
 			}
@@ -164,7 +164,7 @@ func (s *store) problems() (found []string) {
 		}
 		found = append(found, ordered(x)...)
 	}
-	return append(append(found, ordered(s.ids)...), s.boundProblems()...)
+	return append(append(append(found, ordered(s.ids)...), s.boundProblems()...), s.batchProblems()...)
 }
 
 // ordered says what is out of order in an index.

@@ -53,6 +53,10 @@ type store struct {
 	kept     map[domain.Slot]*slot    // those that have an end
 	turns    map[string]*index        // the rows that have a turn at a key, by place
 	blocked  map[string]*index        // the blocked rows of a key in claim order
+
+	batches   map[domain.BatchID]*domain.Batch
+	schedules map[domain.ScheduleKey]*domain.Schedule
+	paused    map[domain.Switch]time.Time
 }
 
 // line is where a ready job waits.
@@ -76,6 +80,10 @@ func newStore(clock func() time.Time) *store {
 		kept:     map[domain.Slot]*slot{},
 		turns:    map[string]*index{},
 		blocked:  map[string]*index{},
+
+		batches:   map[domain.BatchID]*domain.Batch{},
+		schedules: map[domain.ScheduleKey]*domain.Schedule{},
+		paused:    map[domain.Switch]time.Time{},
 	}
 	for range domain.States() {
 		s.states = append(s.states, &index{order: byStamp})

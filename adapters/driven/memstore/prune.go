@@ -8,14 +8,36 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (removed int, err error) {
+func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.do(ctx, "prune", func(now time.Time) error {
+		looked := 0
 		for _, state := range domain.States() {
 			if !state.Terminal() {
 				continue
 			}
-			for _, r := range s.expired(state, req.Tenant, req.Limit-removed, now) {
+			for _, r := range s.expired(state, req.Tenant, req.Limit-looked, now) {
+				looked++
+				if s.unfinished(r.Batch) {
+					s.change(r, func() { r.expires = cut(now.Add(req.Defer)) })
+					continue
+				}
 				s.remove(r)
+				answer.Removed++
+			}
+		}
+		answer.More = looked > 0 && looked == req.Limit
+		return nil
+	})
+	return answer, err
+}
+
+// PruneBatches walks all batches: there are few beside jobs.
+func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (removed int, err error) {
+	err = s.do(ctx, "prune batches", func(now time.Time) error {
+		for id, b := range s.batches {
+			over := !b.FinishedAt.IsZero() && b.Keep >= 0 && !cut(b.FinishedAt.Add(b.Keep)).After(now)
+			if removed < limit && over && (tenant == "" || b.Tenant == tenant) {
+				delete(s.batches, id)
 				removed++
 			}
 		}

@@ -80,6 +80,7 @@ type actor struct {
 	*bench
 	ids    []domain.JobID
 	claims []driven.Claimed
+	sets   []domain.BatchID
 }
 
 func newActor(b *bench) *actor { return &actor{bench: b} }
@@ -87,7 +88,7 @@ func newActor(b *bench) *actor { return &actor{bench: b} }
 func (a *actor) run(steps int) {
 	acts := []func() error{
 		a.insert, a.insert, a.inTx, a.take, a.take, a.finish, a.renew, a.sweep, a.edit, a.look,
-		a.bind, a.bind, a.move, a.redeclare,
+		a.bind, a.bind, a.move, a.redeclare, a.gather, a.gather, a.plan,
 	}
 	for range steps {
 		if err := acts[rand.IntN(len(acts))](); err != nil {
@@ -114,7 +115,13 @@ func (a *actor) random() (jobs []domain.NewJob) {
 			job.OnDead = domain.OnDead(rand.IntN(2))
 		}
 		if rand.IntN(2) == 0 {
-			job.Unique = &domain.Unique{Key: string(rune('a' + rand.IntN(20))), OnConflict: domain.OnConflict(rand.IntN(2))}
+			job.Unique = &domain.Unique{Key: string(rune('a' + rand.IntN(20))), OnConflict: domain.OnConflict(rand.IntN(4))}
+			if rand.IntN(4) == 0 {
+				job.Unique.Window = time.Second
+			}
+		}
+		if len(a.sets) > 0 && rand.IntN(3) == 0 {
+			job.Batch = a.sets[len(a.sets)-1]
 		}
 		jobs = append(jobs, job)
 		a.ids = append(a.ids, job.ID)

@@ -29,10 +29,11 @@ func newRow(n *domain.NewJob, now time.Time, tx *Tx) *row {
 		MaxAttempts: n.MaxAttempts, Timeout: n.Timeout, Args: clone(n.Args), Tags: clone(n.Tags),
 		Meta: clone(n.Meta), Keep: n.Keep, ForgetArgs: n.ForgetArgs, CreatedAt: now,
 		LimitKey: n.LimitKey, Turn: n.Turn, Keys: clone(n.Keys), OnDead: n.OnDead,
+		Batch: n.Batch, FailureKind: n.FailureKind,
 	}, keys: n.TurnKeys()}
 	if n.Unique != nil {
 		r.UniqueKey = n.Unique.Key
-		r.lock = domain.UniqueLock(n.Tenant, n.Unique.Key)
+		r.lock = n.Unique.Lock(n.Tenant)
 	}
 	r.wait(n.Due, now)
 	r.due = r.RunAt

@@ -14,8 +14,11 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 	err = s.do(ctx, "settle", func(now time.Time) error {
 		for i := range outcomes {
 			o := &outcomes[i]
-			if !s.settle(o, now) {
+			switch refused, held := s.settle(o, now); {
+			case !held:
 				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
+			case refused:
+				answer.Refused = append(answer.Refused, o.Ticket.ID)
 			}
 			s.giveBack(o, now)
 		}
@@ -24,18 +27,33 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 	return answer, err
 }
 
-func (s *store) settle(o *driven.Outcome, now time.Time) bool {
+func (s *store) settle(o *driven.Outcome, now time.Time) (refused, held bool) {
 	r := s.find(o.Ticket.ID, "")
 	switch {
 	case r == nil || o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To):
-		return false
+		return false, false
 	case r.settled == o.Ticket.Token:
-		return true // written before: the caller did not learn of it
+		return false, true // written before: the caller did not learn of it
 	case !r.holds(o.Ticket):
-		return false
+		return false, false
 	}
 	s.change(r, func() { s.write(r, o, now) })
-	return true
+	if o.To == domain.Dead && o.Failure != nil {
+		refused = !s.addOwn(o.Failure, now)
+	}
+	return refused, true
+}
+
+// addOwn adds a job that Rowlock makes by itself; one that is there is fine. It says
+// whether it is there now: what no store could keep is refused.
+func (s *store) addOwn(n *domain.NewJob, now time.Time) bool {
+	if n.Validate() != nil {
+		return false
+	}
+	tx := &Tx{store: s}
+	_, err := tx.insert([]domain.NewJob{*n}, now)
+	tx.publish()
+	return err == nil
 }
 
 func (s *store) write(r *row, o *driven.Outcome, now time.Time) {

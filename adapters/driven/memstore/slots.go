@@ -49,6 +49,12 @@ func (s *store) keep(at domain.Slot, x *slot, span time.Duration, now time.Time)
 	}
 }
 
+// lingers says whether a sweep took the slot from a claim of the job and keeps it
+// for a while: it has the job alone.
+func (x *slot) lingers(job domain.JobID, now time.Time) bool {
+	return x != nil && x.token.IsZero() && x.job == job && x.ends.After(now)
+}
+
 // holder is the slot if the claim holds it.
 func (s *store) holder(at domain.Slot, t domain.Ticket) *slot {
 	x := s.slots[at.Key][at.Index]
@@ -72,6 +78,9 @@ func (s *store) Hold(ctx context.Context, all []driven.Holding) error {
 		for i := range all {
 			h := &all[i]
 			x := s.holder(h.Slot, h.Ticket)
+			if left := s.slots[h.Slot.Key][h.Slot.Index]; !h.End && left.lingers(h.Ticket.ID, now) {
+				x = left // who comes back may prolong that
+			}
 			switch {
 			case x == nil:
 			case h.End:
@@ -118,7 +127,9 @@ func (s *store) Reap(ctx context.Context, req driven.ReapRequest) (answer driven
 				s.forget(at, x, now)
 			case x.ends.After(now) || r != nil && r.holds(domain.Ticket{ID: x.job, Token: x.token}):
 			default:
+				job := x.job
 				s.free(at, x, req.Linger, now)
+				x.job = job // whose runner may come back
 				answer.Orphans++
 			}
 		}

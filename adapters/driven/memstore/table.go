@@ -71,10 +71,13 @@ func (s *store) change(r *row, how func()) {
 	s.place(r)
 }
 
-// finish makes a row terminal inside a change. Its unique key frees here.
+// finish makes a row terminal inside a change. Its unique key frees here, unless it
+// is that of a window.
 func (s *store) finish(r *row, to domain.State, now time.Time, keep time.Duration) {
 	r.unclaim()
-	s.unlock(r)
+	if !domain.KeptLock(r.lock) {
+		s.unlock(r)
+	}
 	r.State, r.FinishedAt, r.expires = to, now, forever
 	if keep >= 0 {
 		r.expires = cut(now.Add(keep))

@@ -41,7 +41,11 @@ func TestConformanceOnASet(t *testing.T) {
 		"claim", "order", "fair", "settle", "lease", "recover", "edit", "find", "prune", "runners", "errors", "identity", "time", "payload", "tenancy", "model",
 		"bulk/settle", "bulk/edit", "bulk/recover", "concurrency/claim", "concurrency/promote", "concurrency/settle", "concurrency/recover",
 		"concurrency/renew", "concurrency/sweepers", "concurrency/cancel", "concurrency/retry", "concurrency/prune",
-		"slot", "turn", "bound/many", "bound/interleave", "bound/keys", "bound/names", "bound/race", "bound/declared", "bound/apart")
+		"slot", "turn", "bound/many", "bound/interleave", "bound/keys", "bound/names", "bound/race", "bound/declared", "bound/apart",
+		"failure", "batch/create", "batch/again", "batch/ends", "batch/once", "batch/callback", "batch/table", "batch/many", "batch/barrier", "batch/sweep",
+		"batch/edited", "batch/retried", "batch/pruned", "batch/forgotten", "batch/find",
+		"schedule/declare", "schedule/changed", "schedule/taken", "schedule/many", "schedule/race", "schedule/due", "schedule/paused", "schedule/kinds",
+		"schedule/add", "schedule/resume", "schedule/delete", "schedule/find", "schedule/names")
 	if os.Getenv("ROWLOCK_STRESS") != "1" {
 		opts = append(opts, except("of its commands only the inserts are a set's, which insert, bulk and hosttx show; the long campaigns have it",
 			"bound", "concurrency/everything", "bulk/stress", "migrate")...)

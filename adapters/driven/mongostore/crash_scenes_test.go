@@ -2,6 +2,7 @@ package mongostore_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -59,7 +60,15 @@ func scenes() map[string]scene {
 		"delete": func(w *world) (func() error, func()) {
 			return brokenEdit(w, driven.Editor.Delete, driven.EditRequest{})
 		},
-		"unchain": brokenUnchain,
+		"unchain":           brokenUnchain,
+		"failure":           brokenFailure,
+		"failure of stalls": brokenStall,
+		"replace":           brokenReplace,
+		"add":               brokenAdd,
+		"seal":              brokenSeal,
+		"finish":            brokenFinish,
+		"advance":           brokenAdvance,
+		"redeclare":         brokenRedeclare,
 	}
 }
 
@@ -223,4 +232,15 @@ func brokenUnchain(w *world) (func() error, func()) {
 		return err
 	}
 	return call, func() { w.wake(blocks[0].Key, blocks[1].Key) }
+}
+
+func (w *world) declare(n int) error {
+	if n == 0 {
+		return w.store.Declare(w.Context(), []string{limitedKind}, nil)
+	}
+	d := domain.Declaration{Kind: limitedKind, Sort: domain.BoundLimit, Group: "group", N: n}
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("the test's own: %w", err)
+	}
+	return w.store.Declare(w.Context(), []string{limitedKind}, []domain.Declaration{d})
 }

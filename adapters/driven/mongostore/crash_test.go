@@ -2,7 +2,6 @@ package mongostore_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -32,6 +31,9 @@ type world struct {
 	clock *conformance.Clock
 	alive map[domain.Ticket][]domain.HeldSlot
 	turns map[domain.JobID]domain.Turn
+
+	upkeep func()           // what a scene's sweeps do besides
+	check  func(again bool) // what must hold in the end, whether the caller came again or died
 }
 
 // scene brings a world to where a call will be broken. What comes after the call
@@ -74,6 +76,7 @@ func newWorld(t *testing.T, uri string) *world {
 func (w *world) breakAt(play scene, n int, when faults.When, again bool) (struck bool) {
 	w.Helper()
 	w.alive, w.turns = map[domain.Ticket][]domain.HeldSlot{}, map[domain.JobID]domain.Turn{}
+	w.upkeep, w.check = func() {}, func(bool) {}
 	call, then := play(w)
 	w.plan.Reset()
 	w.plan.At(n, when, faults.Cut())
@@ -99,7 +102,7 @@ func (w *world) breakAt(play scene, n int, when faults.When, again bool) (struck
 		clear(w.alive)
 	}
 	w.sweep()
-	w.finish()
+	w.finish(again)
 	return struck
 }
 
@@ -128,6 +131,7 @@ func (w *world) sweep() {
 	keys, err := w.store.BlockedKeys(w.Context(), "", 1000)
 	w.ok("blocked keys", err)
 	w.wake(keys...)
+	w.upkeep()
 }
 
 func (w *world) recover() error {
@@ -153,10 +157,11 @@ func (w *world) wake(keys ...string) {
 	w.ok("wake", err)
 }
 
-// finish works until nothing is left, without a sweep.
-func (w *world) finish() {
+// finish works until nothing is left, without a sweep but the scene's own.
+func (w *world) finish(again bool) {
 	w.Helper()
 	for idle := 0; idle < 3; idle++ {
+		w.upkeep()
 		if w.start(); len(w.alive) > 0 {
 			idle = 0
 			w.end(done, 0)
@@ -176,6 +181,7 @@ func (w *world) finish() {
 	if len(held) > 0 {
 		w.Fatalf("slots stay taken: %+v", held)
 	}
+	w.check(again)
 	_, err = w.store.Delete(w.Context(), driven.EditRequest{IDs: ids})
 	w.ok("delete", err)
 }
@@ -286,15 +292,4 @@ func (w *world) outcomes(how func(domain.JobID) driven.Outcome, keep time.Durati
 	}
 	clear(w.alive)
 	return all, keys
-}
-
-func (w *world) declare(n int) error {
-	if n == 0 {
-		return w.store.Declare(w.Context(), []string{limitedKind}, nil)
-	}
-	d := domain.Declaration{Kind: limitedKind, Sort: domain.BoundLimit, Group: "group", N: n}
-	if err := d.Validate(); err != nil {
-		return fmt.Errorf("the test's own: %w", err)
-	}
-	return w.store.Declare(w.Context(), []string{limitedKind}, []domain.Declaration{d})
 }

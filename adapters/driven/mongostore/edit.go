@@ -21,6 +21,9 @@ var editFields = bson.D{
 	{Key: "tenant", Value: 1},
 	{Key: "runner", Value: 1},
 	{Key: "unique_key", Value: 1},
+	{Key: "window_lock", Value: 1},
+	{Key: "batch_id", Value: 1},
+	{Key: "todo", Value: 1},
 	{Key: "forget_args", Value: 1},
 	{Key: "keep_cancelled", Value: 1},
 	{Key: "turn", Value: 1},
@@ -38,13 +41,16 @@ type edit struct {
 	judge   func(*row) (done bool, refusal error)
 	prepare func(context.Context, []*row) error // before the judging; may be nil
 	write   func(context.Context, []*row) (took map[key]bool, err error)
+	now     int64
+	ends    bool          // it makes jobs terminal, or removes them
 	answers map[key]error // nil: done
 	turns   map[key][]string
+	ended   map[key]domain.BatchID // those that it ended, and their batch
 }
 
 // run answers for every id, in order.
 func (e *edit) run(ctx context.Context) ([]domain.Edited, error) {
-	e.answers, e.turns = make(map[key]error, len(e.req.IDs)), map[key][]string{}
+	e.answers, e.turns, e.ended = make(map[key]error, len(e.req.IDs)), map[key][]string{}, map[key]domain.BatchID{}
 	todo := e.ids()
 	for try := 0; len(todo) > 0; try++ {
 		if try == editTries {
@@ -61,7 +67,7 @@ func (e *edit) run(ctx context.Context) ([]domain.Edited, error) {
 	out := make([]domain.Edited, len(e.req.IDs))
 	for i, id := range e.req.IDs {
 		if out[i] = (domain.Edited{ID: id, Err: e.answers[key(id)]}); out[i].Err == nil {
-			out[i].Keys = e.turns[key(id)]
+			out[i].Keys, out[i].Batch = e.turns[key(id)], e.ended[key(id)]
 		}
 	}
 	return out, nil
@@ -93,6 +99,11 @@ func (e *edit) look(ctx context.Context, ids []key) ([]*row, error) {
 		}
 		for i := range rows {
 			found[rows[i].ID] = &rows[i]
+			if rows[i].Todo != nil { // before there is another death, or none any more
+				if err := e.redo(ctx, e.now, bson.E{Key: "_id", Value: rows[i].ID}); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
 	var rows []*row
@@ -129,8 +140,11 @@ func (e *edit) pass(ctx context.Context, rows []*row) (again []key, err error) {
 		return nil, err
 	}
 	for _, r := range fit {
-		if !took[r.ID] {
+		switch {
+		case !took[r.ID]:
 			again = append(again, r.ID)
+		case e.ends && !r.State.Terminal():
+			e.ended[r.ID] = domain.BatchID(r.Batch)
 		}
 	}
 	return again, nil

@@ -2,6 +2,7 @@ package mongostore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -23,6 +24,7 @@ func (s *store) change(ctx context.Context, e *edit, build func(now int64)) (out
 	}
 	e.store = s
 	err = s.do(ctx, e.op, func(ctx context.Context, now int64) error {
+		e.now = now
 		build(now)
 		out, err = e.run(ctx)
 		return err
@@ -39,52 +41,73 @@ func (c *change) wait(due domain.Due, now int64) {
 }
 
 // Retry takes the unique key again where the document had one. Of two of one
-// call with one key the first gets it.
+// call with one key the first gets it. After its write it has batches wait again
+// whose ends are being counted.
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
 	e := &edit{op: "retry", req: req}
-	var taken map[string]key
+	var taken map[string]*row
 	e.prepare = func(ctx context.Context, rows []*row) error {
-		taken = map[string]key{}
-		var locks []string
-		for _, r := range rows {
-			if lock := r.lock(); lock != "" {
-				locks = append(locks, lock)
-			}
-		}
-		for _, part := range chunks(locks, small) {
-			if err := s.locks(ctx, part, taken); err != nil {
-				return err
-			}
-		}
-		return nil
+		taken = map[string]*row{}
+		return s.retakers(ctx, rows, taken)
 	}
 	e.judge = func(r *row) (bool, error) {
-		lock := r.lock()
-		holder, held := taken[lock]
+		lock := r.freed()
+		holder := taken[lock]
 		switch {
 		case !domain.CanMove(domain.ActRetry, r.State, domain.Ready):
 			return false, refused(e.op, r)
 		case r.ForgetArgs == forgotten:
 			return false, clash(e.op, r, "its args were forgotten: enqueue it again")
-		case lock != "" && held && holder != r.ID:
-			return false, clash(e.op, r, "its unique key is held by job "+domain.JobID(holder).String())
+		case lock != "" && holder != nil && holder.ID != r.ID:
+			return false, clash(e.op, r, "its unique key is held by job "+domain.JobID(holder.ID).String())
 		}
-		taken[lock] = r.ID
+		taken[lock] = r
 		return false, nil
 	}
 	return s.change(ctx, e, func(now int64) {
 		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
-			return e.guarded(ctx, rows, retries(rows, req.Due, now), notRunning)
+			took, err := e.guarded(ctx, rows, retries(rows, req.Due, now), notRunning)
+			if err == nil {
+				err = s.disturb(ctx, batchesOf(rows))
+			}
+			return took, err
 		}
 	})
 }
 
-// lock is the document's unique key scoped by its tenant, "" for none.
-func (r *row) lock() string {
-	if r.UniqueKey == "" {
+// retakers adds who holds the keys that the documents had.
+func (s *store) retakers(ctx context.Context, rows []*row, to map[string]*row) error {
+	var locks []string
+	for _, r := range rows {
+		if lock := r.freed(); lock != "" {
+			locks = append(locks, lock)
+		}
+	}
+	for _, part := range chunks(locks, small) {
+		if err := s.locks(ctx, part, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freed is the document's unique key scoped by its tenant, "" for none. That of a
+// window it has still.
+func (r *row) freed() string {
+	if r.UniqueKey == "" || r.WindowLock != "" {
 		return ""
 	}
 	return domain.UniqueLock(r.Tenant, r.UniqueKey)
+}
+
+// batchesOf lists the batches of documents, which may be counted just now.
+func batchesOf(rows []*row) (ids []key) {
+	for _, r := range rows {
+		if !r.Batch.IsZero() && !slices.Contains(ids, r.Batch) {
+			ids = append(ids, r.Batch)
+		}
+	}
+	return ids
 }
 
 // retries writes those that have neither a key nor turns together and each of the
@@ -100,7 +123,7 @@ func retries(rows []*row, due domain.Due, now int64) []group {
 	plain := group{change: revived()}
 	var groups []group
 	for _, r := range rows {
-		lock := r.lock()
+		lock := r.freed()
 		if lock == "" && r.Turn == domain.NoTurn {
 			plain.ids = append(plain.ids, r.ID)
 			continue
@@ -156,7 +179,7 @@ func moves(rows []*row, due domain.Due, now int64) []group {
 
 // Cancel keeps each document as long as it asks for itself, else as the request says.
 func (s *store) Cancel(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
-	e := &edit{op: "cancel", req: req}
+	e := &edit{op: "cancel", req: req, ends: true}
 	e.judge = func(r *row) (bool, error) {
 		switch {
 		case r.State == domain.Cancelled:
@@ -195,7 +218,7 @@ func cancels(rows []*row, def time.Duration, now int64) (groups []group) {
 
 // Delete removes documents. One that somebody else removed since the look is gone as asked.
 func (s *store) Delete(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
-	e := &edit{op: "delete", req: req}
+	e := &edit{op: "delete", req: req, ends: true}
 	e.judge = func(r *row) (bool, error) {
 		if r.State == domain.Running {
 			return false, refused(e.op, r)

@@ -3,7 +3,6 @@ package mongostore
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -23,19 +22,21 @@ const insertTries = 6
 // call with the same ids. A Conflict still leaves nothing: rows that may refuse
 // the call are looked up before anything is written, and when such a row loses a
 // race all the same, what the call had written is removed again, unless a runner
-// has claimed it by then.
+// has claimed it by then. Holders of keys are changed last, when no row is refused
+// any more.
 func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.Inserted, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
 	err = s.inserting(ctx, jobs, func(ctx context.Context, now int64) error {
-		run := s.insertLoose
-		if s.set && len(jobs) > 1 {
-			run = s.insertInTx
-		}
-		b := newBatch(jobs, now)
-		res = b.res
-		return run(ctx, b)
+		in := newIntake(jobs, now)
+		res = in.res
+		return s.joining(ctx, in, now, func() error {
+			if s.set && len(jobs) > 1 {
+				return s.insertInTx(ctx, in)
+			}
+			return s.insertLoose(ctx, in)
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -43,44 +44,59 @@ func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 	return res, nil
 }
 
-// inserting is do for new jobs. Those that take turns need the indexes of a later step.
+// inserting is do for new jobs. Those that take turns need the indexes of a later
+// step, members of batches their collection.
 func (s *store) inserting(ctx context.Context, jobs []domain.NewJob, work func(ctx context.Context, now int64) error) error {
-	run := s.do
-	if slices.ContainsFunc(jobs, func(n domain.NewJob) bool { return n.Turn != domain.NoTurn }) {
-		run = s.bounded
+	step := int32(jobsStep)
+	for i := range jobs {
+		if jobs[i].Turn != domain.NoTurn {
+			step = max(step, boundsStep)
+		}
+		if !jobs[i].Batch.IsZero() {
+			step = max(step, batchesStep)
+		}
 	}
-	return run(ctx, "insert", work)
+	return s.after(ctx, "insert", step, work)
 }
 
 // insertLoose writes without a transaction.
-func (s *store) insertLoose(ctx context.Context, b *batch) error {
+func (s *store) insertLoose(ctx context.Context, in *intake) error {
 	for try := range insertTries {
-		refused, err := s.attempt(ctx, b, try > 0 || b.looksFirst())
+		again, err := s.attempt(ctx, in, try > 0 || in.looksFirst())
 		switch {
 		case err != nil && broken(err):
 			return err // what was written stays: the caller comes again with the same ids
 		case err != nil:
-			return s.takeBack(ctx, b, err)
-		case len(refused) == 0:
+			return s.takeBack(ctx, in, err)
+		case !again:
 			return nil
 		}
 	}
-	return s.takeBack(ctx, b, errChanging)
+	return s.takeBack(ctx, in, errChanging)
 }
 
 var errChanging = &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "the holder of a unique key keeps changing: try again"}
 
 // insertInTx writes all rows or none. A row that is refused, and a conflict with
 // another transaction, ends this one; the next one looks first.
-func (s *store) insertInTx(ctx context.Context, b *batch) error {
+func (s *store) insertInTx(ctx context.Context, in *intake) error {
+	return s.inTx(ctx, func(ctx context.Context, try int) (bool, error) {
+		in.forget()
+		return s.attempt(ctx, in, try > 0 || in.looksFirst())
+	})
+}
+
+// inTx does work in one transaction, or in another one as often as it is ended by
+// others or is to be done again.
+func (s *store) inTx(ctx context.Context, work func(ctx context.Context, try int) (again bool, err error)) error {
 	session, err := s.client.StartSession()
 	if err != nil {
 		return err
 	}
 	defer session.EndSession(context.WithoutCancel(ctx))
 	for try := range insertTries {
-		took, err := s.transact(mongo.NewSessionContext(ctx, session), session, b, try > 0 || b.looksFirst())
-		if err == nil && took {
+		again, err := transact(mongo.NewSessionContext(ctx, session), session, func(ctx context.Context) (bool, error) { return work(ctx, try) })
+		if err == nil && !again {
 			return nil
 		}
 		if code, _ := codeOf(err); err != nil && code != domain.Contended {
@@ -90,49 +106,51 @@ func (s *store) insertInTx(ctx context.Context, b *batch) error {
 	return errChanging
 }
 
-// transact is one transaction; it took unless rows were refused.
-func (s *store) transact(ctx context.Context, session *mongo.Session, b *batch, look bool) (took bool, err error) {
+// transact is one transaction; it took unless it is to be done again.
+func transact(ctx context.Context, session *mongo.Session, work func(context.Context) (again bool, err error)) (again bool, err error) {
 	if err := session.StartTransaction(); err != nil {
 		return false, err
 	}
-	clear(b.mine)
-	refused, err := s.attempt(ctx, b, look)
-	if err == nil && len(refused) == 0 {
-		return true, session.CommitTransaction(ctx)
+	again, err = work(ctx)
+	if err == nil && !again {
+		return false, session.CommitTransaction(ctx)
 	}
 	_ = session.AbortTransaction(context.WithoutCancel(ctx)) // else the server ends it
-	return false, err
+	return again, err
 }
 
-// attempt judges the rows, upon a look or upon nothing, and writes those that
-// are new. It gives the rows that were refused after all.
-func (s *store) attempt(ctx context.Context, b *batch, look bool) (refused []int, err error) {
+// attempt judges the rows, upon a look or upon nothing, writes those that are new
+// and changes the holders. It says whether some were refused after all.
+func (s *store) attempt(ctx context.Context, in *intake, look bool) (again bool, err error) {
 	var h holders
 	if look {
-		if h, err = s.holders(ctx, b); err != nil {
-			return nil, err
+		if h, err = s.holders(ctx, in); err != nil {
+			return false, err
 		}
 	}
-	fresh, err := b.judge(h)
+	fresh, err := in.judge(h)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	for _, part := range chunks(fresh, func(i *int) int { return b.rows[*i].size() }) {
-		held, err := s.write(ctx, b, part)
+	for _, part := range chunks(fresh, func(i *int) int { return in.doc(*i).size() }) {
+		refused, err := s.write(ctx, in, part)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		refused = append(refused, held...)
+		again = again || refused
 	}
-	return refused, nil
+	if again {
+		return true, nil
+	}
+	return s.move(ctx, in)
 }
 
-// write inserts rows by one command and gives those that were refused because an
+// write inserts rows by one command and says whether some were refused because an
 // id or key is held, or because they only lost to another write.
-func (s *store) write(ctx context.Context, b *batch, part []int) (refused []int, err error) {
+func (s *store) write(ctx context.Context, in *intake, part []int) (refused bool, err error) {
 	docs := make([]any, len(part))
 	for i, n := range part {
-		docs[i] = &b.rows[n]
+		docs[i] = in.doc(n)
 	}
 	_, err = s.jobs.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
 	bad := map[int]bool{}
@@ -148,24 +166,22 @@ func (s *store) write(ctx context.Context, b *batch, part []int) (refused []int,
 		}
 	case err != nil && !broken(err) && !has(err, duplicateKey):
 		if code, _ := codeOf(err); code != domain.Contended {
-			return nil, err
+			return false, err
 		}
-		return part, nil // the command as a whole gave way: nothing of it is there
+		return true, nil // the command as a whole gave way: nothing of it is there
 	}
 	for i, n := range part {
-		if bad[i] {
-			refused = append(refused, n)
-		} else if err == nil || len(bad) > 0 {
-			b.mine[b.rows[n].ID] = true
+		if !bad[i] && (err == nil || len(bad) > 0) {
+			in.mine[in.rows[n].ID] = true
 		}
 	}
-	return refused, err
+	return len(bad) > 0, err
 }
 
 // takeBack removes what a refused call wrote, as far as nobody claimed it.
-func (s *store) takeBack(ctx context.Context, b *batch, why error) error {
+func (s *store) takeBack(ctx context.Context, in *intake, why error) error {
 	var ids []key
-	for id := range b.mine {
+	for id := range in.mine {
 		ids = append(ids, id)
 	}
 	for _, part := range chunks(ids, small) {
@@ -179,41 +195,4 @@ func (s *store) takeBack(ctx context.Context, b *batch, why error) error {
 		}
 	}
 	return why
-}
-
-// holders looks up who has the ids and keys that the rows want.
-func (s *store) holders(ctx context.Context, b *batch) (h holders, err error) {
-	h = holders{ids: map[key]bool{}, locks: map[string]key{}}
-	for _, part := range chunks(b.rows, small) {
-		rows, err := readAll(ctx, s.jobs, bson.D{among(idsOf(part))}, onlyIDs())
-		if err != nil {
-			return h, err
-		}
-		for i := range rows {
-			h.ids[rows[i].ID] = true
-		}
-		var locks []string
-		for i := range part {
-			if part[i].UniqueLock != "" {
-				locks = append(locks, part[i].UniqueLock)
-			}
-		}
-		if err := s.locks(ctx, locks, h.locks); err != nil {
-			return h, err
-		}
-	}
-	return h, nil
-}
-
-// locks adds who holds the unique keys.
-func (s *store) locks(ctx context.Context, locks []string, to map[string]key) error {
-	if len(locks) == 0 {
-		return nil
-	}
-	filter := bson.D{{Key: "unique_lock", Value: bson.D{{Key: "$in", Value: locks}}}}
-	rows, err := readAll(ctx, s.jobs, filter, options.Find().SetBatchSize(writeBound).SetProjection(bson.D{{Key: "unique_lock", Value: 1}}))
-	for i := range rows {
-		to[rows[i].UniqueLock] = rows[i].ID
-	}
-	return err
 }

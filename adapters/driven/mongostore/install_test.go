@@ -51,12 +51,12 @@ func TestInstallReplacesIndexesLeftWithOtherOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := indexes(t, jobs)
-		for _, name := range []string{"ready", "wake", "later", "blocked", "unique", "batch", "tenant", "dead", "turns", "chains", "fair", "host_own"} {
+		for _, name := range []string{"ready", "wake", "later", "blocked", "unique", "windows", "todo", "batch", "tenant", "dead", "turns", "chains", "fair", "host_own"} {
 			if got[name] == nil {
 				t.Errorf("index %s is not there", name)
 			}
 		}
-		if got["old_wake"] != nil || got["unique"]["unique"] != true || len(got) != 13 {
+		if got["old_wake"] != nil || got["unique"]["unique"] != true || len(got) != 15 {
 			t.Errorf("indexes: %v", got)
 		}
 	}
@@ -83,7 +83,7 @@ func TestInstallAgainBuildsNothing(t *testing.T) {
 				n++
 			}
 		}
-		if want := 16 * (1 - round); n != want {
+		if want := 25 * (1 - round); n != want {
 			t.Errorf("round %d built or dropped %d times, want %d: %v", round, n, want, built)
 		}
 	}

@@ -38,6 +38,7 @@ type store struct {
 	db                  *mongo.Database
 	jobs, runners, book *mongo.Collection
 	bounds, slots       *mongo.Collection
+	batches, schedules  *mongo.Collection
 	prefix              string
 	clock               func() time.Time
 	set                 bool         // of a replica set: it has transactions
@@ -104,6 +105,7 @@ func FromClient(ctx context.Context, client *mongo.Client, cfg Config) (driven.B
 		SetReadConcern(readconcern.Local()).SetWriteConcern(writeconcern.Majority()))
 	s.jobs, s.runners, s.book = s.db.Collection(s.prefix+"jobs"), s.db.Collection(s.prefix+"runners"), s.db.Collection(s.prefix+"migrations")
 	s.bounds, s.slots = s.db.Collection(s.prefix+"bounds"), s.db.Collection(s.prefix+"slots")
+	s.batches, s.schedules = s.db.Collection(s.prefix+"batches"), s.db.Collection(s.prefix+"schedules")
 	greeting, err := s.hello(ctx)
 	if err != nil {
 		return driven.Backend{}, fault(ctx, "open MongoDB", err)
@@ -170,7 +172,12 @@ func (s *store) now(ctx context.Context) (int64, error) {
 
 // do runs the work of one call that needs the time.
 func (s *store) do(ctx context.Context, op string, work func(ctx context.Context, now int64) error) error {
-	return s.look(ctx, op, func(ctx context.Context) error { return s.timed(ctx, work) })
+	return s.after(ctx, op, jobsStep, work)
+}
+
+// after is do for what needs a later step of the schema.
+func (s *store) after(ctx context.Context, op string, step int32, work func(ctx context.Context, now int64) error) error {
+	return s.call(ctx, op, step, func(ctx context.Context) error { return s.timed(ctx, work) })
 }
 
 func (s *store) timed(ctx context.Context, work func(ctx context.Context, now int64) error) error {
@@ -214,10 +221,17 @@ func (s *store) begin(ctx context.Context) error {
 
 // The steps of the schema that calls need.
 const (
-	jobsStep    = 1
-	runnersStep = 2
-	boundsStep  = 3
+	jobsStep      = 1
+	runnersStep   = 2
+	boundsStep    = 3
+	batchesStep   = 4
+	schedulesStep = 5
 )
+
+// features are what the steps bring.
+var features = map[int32]string{
+	jobsStep: "jobs", runnersStep: "runners", boundsStep: "bounds", batchesStep: "batches", schedulesStep: "schedules", switchesStep: "switches",
+}
 
 // there asks once whether a step is installed: the server would make a missing
 // collection without its indexes.
@@ -230,7 +244,7 @@ func (s *store) there(ctx context.Context, step int32) error {
 		return err
 	}
 	if _, is := applied[int(step)]; !is {
-		return &domain.Fault{Code: domain.Unsupported, Op: "look for the collections", Hint: "they are not there: run `rowlock migrate up`"}
+		return &domain.Fault{Code: domain.Unsupported, Op: "look for the collections", Subject: features[step], Hint: "what they need is not there: run `rowlock migrate up`"}
 	}
 	s.installed.Store(step)
 	return nil

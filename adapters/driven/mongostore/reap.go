@@ -117,7 +117,9 @@ func (s *store) reap(ctx context.Context, held []slot, linger time.Duration, now
 		}
 		filter := append(heldSlot(x.ID, domain.Ticket{ID: domain.JobID(x.Job), Token: domain.Token(x.Token)}), until(now))
 		var ch change
-		ch.release(linger, now)
+		ch.drop("token", "mark") // the job stays: its runner may come back
+		ch.put("changed_at", now)
+		ch.keep(linger, now)
 		writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(ch.update()))
 	}
 	t, err := s.bulk(ctx, s.slots, writes)

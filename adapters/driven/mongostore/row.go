@@ -39,8 +39,12 @@ type row struct {
 	Blocks        int          `bson:"blocks,omitempty"`     // 1: it is dead and keeps its place
 	UniqueKey     string       `bson:"unique_key,omitempty"`
 	UniqueLock    string       `bson:"unique_lock,omitempty"` // the key scoped by its tenant, until terminal
+	WindowLock    string       `bson:"window_lock,omitempty"` // that of a window, until the row goes
 	Tenant        string       `bson:"tenant,omitempty"`
 	Batch         key          `bson:"batch_id,omitempty"`
+	FailureKind   string       `bson:"failure_kind,omitempty"`
+	Own           int          `bson:"own,omitempty"`  // 1: added by Rowlock itself, under an id that is made again
+	Todo          *todo        `bson:"todo,omitempty"` // what its death has left to do
 	KeepDone      int64        `bson:"keep_done,omitempty"`
 	KeepDead      int64        `bson:"keep_dead,omitempty"`
 	KeepCancelled int64        `bson:"keep_cancelled,omitempty"`
@@ -65,7 +69,7 @@ func newRow(n *domain.NewJob, now int64) row {
 		ID: key(n.ID), Queue: n.Queue, Kind: n.Kind, Priority: n.Priority, CreatedAt: now, Args: string(n.Args),
 		MaxAttempts: n.MaxAttempts, Timeout: ms(n.Timeout), Tenant: n.Tenant, Tags: n.Tags, Meta: string(n.Meta),
 		KeepDone: keepMS(n.Keep.Done), KeepDead: keepMS(n.Keep.Dead), KeepCancelled: keepMS(n.Keep.Cancelled),
-		LimitKey: n.LimitKey, Turn: n.Turn, OnDead: int(n.OnDead), Keys: n.TurnKeys(),
+		LimitKey: n.LimitKey, Turn: n.Turn, OnDead: int(n.OnDead), Keys: n.TurnKeys(), Batch: key(n.Batch), FailureKind: n.FailureKind,
 	}
 	r.State, r.RunAt, r.WakeAt = waiting(n.Due, now)
 	r.DueAt = r.RunAt
@@ -77,7 +81,10 @@ func newRow(n *domain.NewJob, now int64) row {
 		r.ForgetArgs = 1
 	}
 	if n.Unique != nil {
-		r.UniqueKey, r.UniqueLock = n.Unique.Key, domain.UniqueLock(n.Tenant, n.Unique.Key)
+		r.UniqueKey, r.UniqueLock = n.Unique.Key, n.Unique.Lock(n.Tenant)
+		if domain.KeptLock(r.UniqueLock) {
+			r.UniqueLock, r.WindowLock = "", r.UniqueLock
+		}
 	}
 	return r
 }
@@ -110,7 +117,7 @@ func (r *row) job() domain.Job {
 		ForgetArgs: r.ForgetArgs > 0, Forgotten: r.ForgetArgs == forgotten, Runner: r.Runner, Stuck: r.Stuck > 0,
 		CreatedAt: at(r.CreatedAt), ClaimedAt: moment(r.ClaimedAt), FinishedAt: moment(r.FinishedAt),
 		Ran:      time.Duration(r.Ran) * time.Microsecond,
-		LimitKey: r.LimitKey, Turn: r.Turn, OnDead: domain.OnDead(r.OnDead), BlockedOn: r.BlockedOn,
+		LimitKey: r.LimitKey, Turn: r.Turn, OnDead: domain.OnDead(r.OnDead), BlockedOn: r.BlockedOn, FailureKind: r.FailureKind,
 	}
 	if r.State == domain.Running {
 		j.LeaseUntil = moment(r.WakeAt)
@@ -185,6 +192,15 @@ func (c *change) drop(names ...string) {
 	}
 }
 func (c *change) add(name string) { c.inc = append(c.inc, bson.E{Key: name, Value: 1}) }
+
+// number sets a number, or unsets it where it is 0.
+func (c *change) number(name string, value int64) {
+	if value == 0 {
+		c.drop(name)
+		return
+	}
+	c.put(name, value)
+}
 
 // text sets a text, or unsets it where it is empty.
 func (c *change) text(name, value string) {

@@ -48,10 +48,14 @@ func (b bound) Insert(ctx context.Context, jobs []domain.NewJob) (res []driven.I
 		return nil, nil
 	}
 	err = b.s.inserting(ctx, jobs, func(ctx context.Context, now int64) error {
-		rows := newBatch(jobs, now)
-		res = rows.res
-		refused, err := b.s.attempt(mongo.NewSessionContext(ctx, b.session), rows, true)
-		if err == nil && len(refused) > 0 {
+		in := newIntake(jobs, now)
+		res = in.res
+		ctx = mongo.NewSessionContext(ctx, b.session)
+		if err := b.s.joinInTx(ctx, in); err != nil {
+			return err
+		}
+		again, err := b.s.attempt(ctx, in, true)
+		if err == nil && again {
 			err = &domain.Fault{Code: domain.Contended, Op: "insert", Hint: "an id or unique key was taken meanwhile, which ends the transaction: run it again"}
 		}
 		return err

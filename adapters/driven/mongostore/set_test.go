@@ -13,25 +13,19 @@ import (
 )
 
 // aSet speaks like a replica set of one and keeps what it is told on a real
-// stand-alone server. It adds what such a server lacks: transactions of inserts
-// (held back until the commit, seen by the session's own finds, refused like a
-// server's when an id or key is held) and change streams of one collection.
+// stand-alone server. It adds what such a server lacks: transactions of inserts and
+// of updates by id (see settx_test.go) and change streams of one collection.
 type aSet struct {
 	listener net.Listener
 	server   string
 
 	mu      sync.Mutex
-	txs     map[string]*held
+	txs     map[string]*heldBack
 	events  []string // ids of documents that were updated, in their order
 	changed chan struct{}
+	ended   chan struct{} // closed when a transaction ends
 	serving sync.WaitGroup
 	conns   []net.Conn
-}
-
-// held is an open transaction.
-type held struct {
-	db, collection any
-	docs           bson.A
 }
 
 // newSet serves until the test ends and gives its URI for the database of another.
@@ -45,7 +39,7 @@ func newSet(t testing.TB, uri string) (*aSet, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &aSet{listener: listener, server: u.Host, txs: map[string]*held{}, changed: make(chan struct{})}
+	s := &aSet{listener: listener, server: u.Host, txs: map[string]*heldBack{}, changed: make(chan struct{}), ended: make(chan struct{})}
 	s.serving.Go(func() { s.accept(context.WithoutCancel(t.Context())) })
 	t.Cleanup(s.close)
 	u.Host = listener.Addr().String()
@@ -117,12 +111,14 @@ func (s *aSet) answer(server net.Conn, c bson.D) (bson.D, error) {
 	case name == "endSessions" || name == "killCursors" && cursorOf(c, "cursors"):
 		return ok(), nil
 	case name == "commitTransaction":
-		return s.commit(server, c, tx)
+		return s.commit(server, tx)
 	case name == "abortTransaction":
 		s.take(tx)
 		return ok(), nil
 	case name == "insert" && inTx(c):
 		return s.insert(server, c, tx)
+	case name == "update" && inTx(c):
+		return s.update(server, c, tx)
 	case name == "find" && inTx(c):
 		return s.find(server, c, tx)
 	case name == "aggregate" && watches(c):
@@ -130,107 +126,16 @@ func (s *aSet) answer(server net.Conn, c bson.D) (bson.D, error) {
 	case name == "getMore" && cursorOf(c, "getMore"):
 		return s.more(), nil
 	case name == "update":
+		if !s.free(c) {
+			return conflict(), nil
+		}
 		defer s.happened(c)
+	case name == "delete" || name == "findAndModify":
+		if !s.free(c) {
+			return conflict(), nil
+		}
 	}
 	return ask(server, plain(c))
-}
-
-// insert keeps documents back, unless what they want is held already.
-func (s *aSet) insert(server net.Conn, c bson.D, tx string) (bson.D, error) {
-	docs, _ := get(c, "documents").(bson.A)
-	taken := map[string]bool{}
-	for _, field := range []string{"_id", "unique_lock"} {
-		filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: values(docs, field)}}}}
-		found, err := s.find(server, bson.D{{Key: "find", Value: c[0].Value}, {Key: "filter", Value: filter}, {Key: "$db", Value: get(c, "$db")}}, tx)
-		if err != nil {
-			return nil, err
-		}
-		cursor, _ := get(found, "cursor").(bson.D)
-		batch, _ := get(cursor, "firstBatch").(bson.A)
-		for _, value := range values(batch, field) {
-			taken[field+text(value)] = true
-		}
-	}
-	var refused bson.A
-	for i, one := range docs {
-		doc, _ := one.(bson.D)
-		id, lock := "_id"+text(get(doc, "_id")), "unique_lock"+text(get(doc, "unique_lock"))
-		if taken[id] || get(doc, "unique_lock") != nil && taken[lock] {
-			refused = append(refused, bson.D{{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: "E11000"}})
-		}
-		taken[id], taken[lock] = true, true
-	}
-	if refused != nil {
-		s.take(tx) // a refusal ends the transaction
-		return append(ok(), bson.E{Key: "n", Value: int32(len(docs) - len(refused))}, bson.E{Key: "writeErrors", Value: refused}), nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.txs[tx] == nil {
-		s.txs[tx] = &held{db: get(c, "$db"), collection: c[0].Value}
-	}
-	s.txs[tx].docs = append(s.txs[tx].docs, docs...)
-	return append(ok(), bson.E{Key: "n", Value: int32(len(docs))}), nil
-}
-
-// find adds what the transaction holds back to what the server has.
-func (s *aSet) find(server net.Conn, c bson.D, tx string) (bson.D, error) {
-	c = slices.DeleteFunc(plain(c), func(e bson.E) bool { return e.Key == "batchSize" })
-	reply, err := ask(server, append(c, bson.E{Key: "batchSize", Value: int32(100_000)}))
-	if err != nil {
-		return nil, err
-	}
-	cursor, _ := get(reply, "cursor").(bson.D)
-	batch, _ := get(cursor, "firstBatch").(bson.A)
-	filter, _ := get(c, "filter").(bson.D)
-	in, _ := filter[0].Value.(bson.D)
-	list, _ := in[0].Value.(bson.A)
-	wanted := map[string]bool{}
-	for _, value := range list {
-		wanted[text(value)] = true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.txs[tx]; h != nil {
-		for _, doc := range h.docs {
-			if wanted[text(get(doc.(bson.D), filter[0].Key))] {
-				batch = append(batch, doc)
-			}
-		}
-	}
-	return append(ok(), bson.E{Key: "cursor", Value: bson.D{{Key: "id", Value: int64(0)}, {Key: "ns", Value: get(cursor, "ns")}, {Key: "firstBatch", Value: batch}}}), nil
-}
-
-// values are those of a field in some documents.
-func values(docs bson.A, field string) bson.A {
-	all := bson.A{}
-	for _, one := range docs {
-		if value := get(one.(bson.D), field); value != nil {
-			all = append(all, value)
-		}
-	}
-	return all
-}
-
-// commit writes what was held back. What was taken meanwhile is a conflict.
-func (s *aSet) commit(server net.Conn, c bson.D, tx string) (bson.D, error) {
-	h := s.take(tx)
-	if h == nil || len(h.docs) == 0 {
-		return ok(), nil
-	}
-	reply, err := ask(server, bson.D{{Key: "insert", Value: h.collection}, {Key: "documents", Value: h.docs}, {Key: "$db", Value: h.db}})
-	if err != nil || get(reply, "writeErrors") == nil {
-		return reply, err
-	}
-	return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: int32(112)}, {Key: "errmsg", Value: "WriteConflict"}, {Key: "errorLabels", Value: bson.A{"TransientTransactionError"}}}, nil
-}
-
-func (s *aSet) take(tx string) *held {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.txs[tx]
-	delete(s.txs, tx)
-	return h
 }
 
 // happened tells the streams which documents an update named.

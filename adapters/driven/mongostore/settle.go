@@ -16,24 +16,44 @@ import (
 // document leaves its token and, when it ends, its unique key and its place in
 // the turns in that very write. Slots are given back after it: while one is taken
 // nobody else's turn comes, so the next in turn finds the place left. A crash
-// before that leaves slots of a claim that is over, which Reap finds.
+// before that leaves slots of a claim that is over, which Reap finds. Failure jobs
+// are added last: what a death has left to do is part of its write.
 func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer driven.Settled, err error) {
 	err = s.do(ctx, "settle", func(ctx context.Context, now int64) error {
-		if answer.Dropped, err = s.settle(ctx, outcomes, now); err != nil {
+		left, err := s.settle(ctx, outcomes, now)
+		if err != nil {
 			return err
 		}
-		return s.endSlots(ctx, outcomes, now)
+		if err := s.endSlots(ctx, outcomes, now); err != nil {
+			return err
+		}
+		answer.Dropped = left.dropped
+		answer.Refused, err = s.addFailures(ctx, outcomes, left, now)
+		return err
 	})
 	return answer, err
 }
 
-func (s *store) settle(ctx context.Context, outcomes []driven.Outcome, now int64) (dropped []domain.JobID, err error) {
+// results are what became of outcomes.
+type results struct {
+	dropped []domain.JobID
+	read    map[key]row // of all of them, where not each was found as it was claimed
+}
+
+// owes says whether a death has its failure job yet to be added. One that was
+// settled by an earlier try of the call may have it, and that may be gone again.
+func (v *results) owes(o *driven.Outcome) bool {
+	r, read := v.read[key(o.Ticket.ID)]
+	return !read && !slices.Contains(v.dropped, o.Ticket.ID) || r.Todo != nil && r.Todo.ID == key(o.Failure.ID)
+}
+
+func (s *store) settle(ctx context.Context, outcomes []driven.Outcome, now int64) (v results, err error) {
 	var writes []mongo.WriteModel
 	var sent []*driven.Outcome
 	for i := range outcomes {
 		o := &outcomes[i]
 		if o.Ticket.Token.IsZero() || !domain.CanMove(domain.ActSettle, domain.Running, o.To) {
-			dropped = append(dropped, o.Ticket.ID)
+			v.dropped = append(v.dropped, o.Ticket.ID)
 			continue
 		}
 		sent = append(sent, o)
@@ -41,13 +61,15 @@ func (s *store) settle(ctx context.Context, outcomes []driven.Outcome, now int64
 	}
 	t, err := s.bulk(ctx, s.jobs, writes)
 	if err != nil || t.matched == int64(len(sent)) {
-		return dropped, err
+		return v, err
 	}
-	unsettled, err := s.unsettled(ctx, sent)
+	var unsettled []domain.JobID
+	unsettled, v.read, err = s.unsettled(ctx, sent)
 	if err == nil && len(unsettled) > 0 && t.contended != nil {
-		return nil, t.contended // the call is made again; what took is known by its token
+		return v, t.contended // the call is made again; what took is known by its token
 	}
-	return append(dropped, unsettled...), err
+	v.dropped = append(v.dropped, unsettled...)
+	return v, err
 }
 
 // held chooses the document that the ticket holds.
@@ -105,6 +127,9 @@ func settling(o *driven.Outcome, now int64) (ch change) {
 		ch.put("args", "")
 		ch.put("forget_args", forgotten)
 	}
+	if o.To == domain.Dead && o.Failure != nil {
+		ch.leaveTodo(o.Failure)
+	}
 	switch {
 	case o.To.Terminal():
 		ch.end(now, expiry(now, o.Keep))
@@ -117,34 +142,35 @@ func settling(o *driven.Outcome, now int64) (ch change) {
 	return ch
 }
 
-// end makes a document terminal: its unique key frees here.
+// end makes a document terminal: its unique key frees here, unless it is a window's.
 func (c *change) end(now, until int64) {
 	c.put("finished_at", now)
 	c.put("wake_at", until)
 	c.drop("unique_lock")
 }
 
-// unsettled gives those whose outcome is not in their document: one that says it
-// was settled by our token was, by an earlier try of this call.
-func (s *store) unsettled(ctx context.Context, sent []*driven.Outcome) (dropped []domain.JobID, err error) {
-	settled := make(map[key]key, len(sent))
+// unsettled gives those whose outcome is not in their document, and what it read:
+// one that says it was settled by our token was, by an earlier try of this call.
+func (s *store) unsettled(ctx context.Context, sent []*driven.Outcome) (dropped []domain.JobID, settled map[key]row, err error) {
+	settled = make(map[key]row, len(sent))
+	fields := bson.D{{Key: "settled", Value: 1}, {Key: "todo", Value: 1}}
 	for _, part := range chunks(sent, small) {
 		ids := make([]key, len(part))
 		for i, o := range part {
 			ids[i] = key(o.Ticket.ID)
 		}
-		rows, err := readAll(ctx, s.jobs, bson.D{among(ids)}, options.Find().SetBatchSize(writeBound).SetProjection(bson.D{{Key: "settled", Value: 1}}))
+		rows, err := readAll(ctx, s.jobs, bson.D{among(ids)}, options.Find().SetBatchSize(writeBound).SetProjection(fields))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i := range rows {
-			settled[rows[i].ID] = rows[i].Settled
+			settled[rows[i].ID] = rows[i]
 		}
 	}
 	for _, o := range sent {
-		if settled[key(o.Ticket.ID)] != key(o.Ticket.Token) {
+		if settled[key(o.Ticket.ID)].Settled != key(o.Ticket.Token) {
 			dropped = append(dropped, o.Ticket.ID)
 		}
 	}
-	return dropped, nil
+	return dropped, settled, nil
 }

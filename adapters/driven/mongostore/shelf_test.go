@@ -78,7 +78,7 @@ func (s *shelf) clear(ctx context.Context, name string) (n int64, err error) {
 		c := db.Collection(one)
 		switch one {
 		case "rowlock_migrations":
-		case "rowlock_jobs", "rowlock_bounds", "rowlock_slots", "rowlock_runners", "rowlock_hints":
+		case "rowlock_jobs", "rowlock_bounds", "rowlock_slots", "rowlock_runners", "rowlock_hints", "rowlock_batches", "rowlock_schedules", "rowlock_switches":
 			var gone *mongo.DeleteResult
 			if gone, err = c.DeleteMany(ctx, bson.D{}); err == nil {
 				n += gone.DeletedCount

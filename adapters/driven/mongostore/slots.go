@@ -55,6 +55,16 @@ func heldSlot(id string, t domain.Ticket) bson.D {
 	return bson.D{{Key: "_id", Value: id}, {Key: "job", Value: key(t.ID)}, {Key: "token", Value: key(t.Token)}}
 }
 
+// prolonged chooses the slot also where a sweep took it from the claim and keeps it
+// for a while: it has the job alone, and who comes back may prolong that.
+func prolonged(id string, t domain.Ticket, now int64) bson.D {
+	lingers := bson.D{noToken, {Key: "ends_at", Value: bson.D{{Key: "$gt", Value: now}}}}
+	return bson.D{
+		{Key: "_id", Value: id}, {Key: "job", Value: key(t.ID)},
+		{Key: "$or", Value: bson.A{bson.D{{Key: "token", Value: key(t.Token)}}, lingers}},
+	}
+}
+
 // release ends the hold of a slot, which is kept for a while.
 func (c *change) release(keep time.Duration, now int64) {
 	c.drop("job", "token", "mark")
@@ -72,7 +82,7 @@ func (c *change) keep(span time.Duration, now int64) {
 
 // bounded is do for what needs the collections of bounds and slots.
 func (s *store) bounded(ctx context.Context, op string, work func(ctx context.Context, now int64) error) error {
-	return s.call(ctx, op, boundsStep, func(ctx context.Context) error { return s.timed(ctx, work) })
+	return s.after(ctx, op, boundsStep, work)
 }
 
 // endSlots gives back the slots of outcomes, also of those that were dropped. The
@@ -101,12 +111,14 @@ func (s *store) hold(ctx context.Context, all []driven.Holding, now int64) error
 			continue
 		}
 		var ch change
+		filter := heldSlot(slotID(h.Slot), h.Ticket)
 		if h.End {
 			ch.release(h.For, now)
 		} else {
 			ch.keep(h.For, now)
+			filter = prolonged(slotID(h.Slot), h.Ticket, now)
 		}
-		writes = append(writes, mongo.NewUpdateOneModel().SetFilter(heldSlot(slotID(h.Slot), h.Ticket)).SetUpdate(ch.update()))
+		writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(ch.update()))
 	}
 	t, err := s.bulk(ctx, s.slots, writes)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/rowlock/rowlock/adapters/driven/mongostore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
@@ -127,6 +128,27 @@ func TestDocumentStaysUnderOneMiB(t *testing.T) {
 	t.Logf("%d bytes after %d retries", last, retries)
 	if last > 1<<20 || last > settled+64 { // ten notes say the number of their attempt
 		t.Errorf("the document has %d bytes after %d retries, %d after the first %d", last, retries, settled, domain.MaxHistory+2)
+	}
+	buried(t, b.Store, collection)
+}
+
+// buried has the job die: what its death leaves to do is small, and the failure job
+// that has its args is no larger than the largest there may be.
+func buried(t *testing.T, s driven.Store, collection *mongo.Collection) {
+	t.Helper()
+	c := claim(t, s, 1).Jobs[0]
+	made, err := domain.FailureJob(&c.Job, strings.Repeat("f", domain.MaxKind), c.Token, 61, 62, strings.Repeat("\"", domain.MaxMessage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := driven.Outcome{Ticket: c.Ticket(), To: domain.Dead, Counts: true, Error: c.Job.Error, History: c.Job.History, Failure: &made}
+	if got, err := s.Settle(t.Context(), []driven.Outcome{o}); err != nil || len(got.Dropped)+len(got.Refused) > 0 {
+		t.Fatal(got, err)
+	}
+	for _, id := range []domain.JobID{c.Job.ID, made.ID} {
+		if n := size(t, collection.FindOne(t.Context(), bson.D{{Key: "_id", Value: bson.Binary{Subtype: 4, Data: id[:]}}})); n > 1<<20 {
+			t.Errorf("the document of %s has %d bytes", id, n)
+		}
 	}
 }
 

@@ -80,8 +80,8 @@ func (s *store) Stats(ctx context.Context, tenant string, limit int) (domain.Sta
 	return again(ctx, func() (domain.Stats, error) { return s.next.Stats(ctx, tenant, limit) })
 }
 
-func (s *store) Prune(ctx context.Context, r driven.PruneRequest) (int, error) {
-	return again(ctx, func() (int, error) { return s.next.Prune(ctx, r) })
+func (s *store) Prune(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
+	return again(ctx, func() (driven.Pruned, error) { return s.next.Prune(ctx, r) })
 }
 
 func (s *store) Beat(ctx context.Context, r domain.RunnerInfo, ttl time.Duration) error {

@@ -33,6 +33,9 @@ func (ids) NewJobID() domain.JobID {
 	return domain.JobID(uuid.Must(uuid.NewV7FromReader(rand.Reader)))
 }
 
+// NewBatchID is a UUIDv7 too.
+func (i ids) NewBatchID() domain.BatchID { return domain.BatchID(i.NewJobID()) }
+
 func (ids) NewToken() (t domain.Token) {
 	rand.Read(t[:])
 	return t

@@ -32,10 +32,10 @@ func levelOf(t domain.EventType) (zapcore.Level, bool) {
 	switch t {
 	case domain.EventEnqueued, domain.EventClaimed, domain.EventCompleted, domain.EventSnoozed, domain.EventParked:
 		return zapcore.DebugLevel, true
-	case domain.EventCancelled, domain.EventReleased, domain.EventPruned:
+	case domain.EventCancelled, domain.EventReleased, domain.EventPruned, domain.EventBatchFinished, domain.EventScheduleFired:
 		return zapcore.InfoLevel, true
 	case domain.EventRetried, domain.EventStalled, domain.EventLeaseLost, domain.EventTimedOut, domain.EventOutcomeDropped,
-		domain.EventSlotFreed:
+		domain.EventSlotFreed, domain.EventFailureJobNotAdded, domain.EventScheduleSkipped:
 		return zapcore.WarnLevel, true
 	case domain.EventDied, domain.EventError:
 		return zapcore.ErrorLevel, true
@@ -60,6 +60,8 @@ func fields(e *domain.Event) []zap.Field {
 	add(e.Ran != 0, zap.Duration("ran", e.Ran))
 	add(e.Delay != 0, zap.Duration("delay", e.Delay))
 	add(e.Waited != 0, zap.Duration("waited", e.Waited))
+	add(!e.Batch.IsZero(), zap.Stringer("batch", e.Batch))
+	add(e.Schedule != "", zap.String("schedule", e.Schedule))
 	add(e.Operation != "", zap.String("operation", e.Operation))
 	if e.Err != nil {
 		list = append(list, zap.String("error", textOf(e.Err)))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driving"
 )
 
@@ -42,8 +43,12 @@ type WorkSettings struct {
 	Upkeep           time.Duration
 	StopTimeout      time.Duration
 	NoPrefetch       bool
+	NoPrune          bool
+	PruneEvery       time.Duration
+	Keep             domain.Retention // of ended jobs that do not say how long they stay
 	AllowExec        bool
 	HTTPAllowPrivate bool
+	Config           string // a file with schedules; "": none
 }
 
 // App is an opened Rowlock.
@@ -53,6 +58,9 @@ type App struct {
 	Operator  driving.Operator
 	Bulk      driving.BulkOperator
 	Bounds    driving.Bounds
+	Batches   driving.Batches
+	Schedules driving.Schedules
+	Switches  driving.Switches
 	Pruner    driving.Pruner
 	Worker    driving.Worker // nil without Settings.Work
 	Kinds     []string       // that Worker handles
@@ -72,6 +80,7 @@ type DemoReport struct {
 	Existing int     `json:"existing"` // enqueues answered by a job that was there
 	Retried  int     `json:"retried"`  // jobs that were done after a failure
 	Stalled  int     `json:"stalled"`  // jobs that were put back after a crash
+	Ticks    int     `json:"ticks"`    // jobs that a schedule added
 	Seconds  float64 `json:"seconds"`
 }
 

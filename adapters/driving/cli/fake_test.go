@@ -19,6 +19,7 @@ type fake struct {
 	opened   int
 	closed   int
 	err      error // of every call
+	switches *fakeSwitches
 
 	added   []domain.NewJob
 	calls   int // of Add
@@ -37,6 +38,9 @@ type fake struct {
 	fresh   bool
 	onWork  func()
 	bounds  *fakeBounds
+	batches *fakeBatches
+	sched   *fakeSchedules
+	results []domain.Inserted // of the jobs in turn
 }
 
 func (f *fake) Check(ctx context.Context, job domain.NewJob) error {
@@ -66,7 +70,11 @@ func (f *fake) Add(ctx context.Context, jobs []domain.NewJob) ([]driving.Added, 
 			return nil, err
 		}
 		f.added = append(f.added, j)
-		out = append(out, driving.Added{ID: id(len(f.added))})
+		answer := driving.Added{ID: id(len(f.added))}
+		if n := len(f.added); n <= len(f.results) {
+			answer.Result = f.results[n-1]
+		}
+		out = append(out, answer)
 	}
 	return out, nil
 }
@@ -173,7 +181,7 @@ func (f *fake) Print(int) (string, error)                         { return "CREA
 // hooked wraps the parts of fake that are ports.
 func (f *fake) app() *App {
 	app := &App{
-		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Bounds: f.bounds, Worker: f, Kinds: []string{"http"},
+		Enqueuer: f, Inspector: f, Operator: f, Bulk: f, Pruner: f, Bounds: f.bounds, Batches: f.batches, Schedules: f.sched, Switches: f.switches, Worker: f, Kinds: []string{"http"},
 		Fresh: f.fresh, Close: func() error { f.closed++; return nil },
 	}
 	if f.steps != nil {

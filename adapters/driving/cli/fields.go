@@ -35,11 +35,11 @@ const (
 
 func shapeOf(field string) shape {
 	switch field {
-	case "kind", "queue", "tenant", "unique", "on_conflict", "id", "at", "limit_key", "on_dead":
+	case "kind", "queue", "tenant", "unique", "on_conflict", "id", "at", "limit_key", "on_dead", "failure_kind", "batch":
 		return words
 	case "priority", "max_attempts":
 		return number
-	case "after", "timeout", "keep_done", "keep_dead", "keep_cancelled":
+	case "after", "timeout", "unique_for", "keep_done", "keep_dead", "keep_cancelled":
 		return span
 	case "forget_args":
 		return yesNo
@@ -51,7 +51,7 @@ func shapeOf(field string) shape {
 	return unknown
 }
 
-const knownFields = "kind, args, queue, priority, after, at, unique, on_conflict, max_attempts, timeout, tenant, tags, meta, id, mutex, chain, on_dead, limit_key, keep_done, keep_dead, keep_cancelled, forget_args"
+const knownFields = "kind, args, queue, priority, after, at, unique, unique_for, on_conflict, max_attempts, timeout, tenant, tags, meta, id, mutex, chain, on_dead, limit_key, failure_kind, batch, keep_done, keep_dead, keep_cancelled, forget_args"
 
 // over gives the fields with those of base where they name none.
 func (f fields) over(base fields) fields {
@@ -146,6 +146,10 @@ func setField(j *domain.NewJob, name, text string) (err error) {
 		j.LimitKey = text
 	case "unique":
 		j.Unique = &domain.Unique{Key: text}
+	case "failure_kind":
+		j.FailureKind = text
+	case "batch":
+		j.Batch, err = domain.ParseBatchID(text)
 	case "priority":
 		j.Priority, err = strconv.Atoi(text)
 	case "max_attempts":
@@ -168,22 +172,35 @@ func setField(j *domain.NewJob, name, text string) (err error) {
 	return err
 }
 
-// policy reads on_conflict, which is nothing without a unique key.
-func (f fields) policy(j *domain.NewJob) error {
-	text, ok := f.text["on_conflict"]
-	switch {
-	case !ok:
-		return nil
-	case j.Unique == nil:
-		return badField("on_conflict", fmt.Errorf("there is no unique key"))
-	case text == "skip":
-		j.Unique.OnConflict = domain.Skip
-	case text == "error":
-		j.Unique.OnConflict = domain.Error
-	default:
-		return badField("on_conflict", fmt.Errorf("give skip or error"))
+// policy reads unique_for and on_conflict, which are nothing without a unique key.
+func (f fields) policy(j *domain.NewJob) (err error) {
+	for _, name := range []string{"unique_for", "on_conflict"} {
+		text, ok := f.text[name]
+		switch {
+		case !ok:
+			continue
+		case j.Unique == nil:
+			return badField(name, fmt.Errorf("there is no unique key"))
+		case name == "on_conflict":
+			j.Unique.OnConflict, err = domain.ParseOnConflict(text)
+		default:
+			j.Unique.Window, err = window(text)
+		}
+		if err != nil {
+			return badField(name, err)
+		}
 	}
 	return nil
+}
+
+// window reads how long a unique key is held. Which bucket now lies in is found when
+// the job is enqueued.
+func window(text string) (time.Duration, error) {
+	d, err := domain.ParseSpan(text)
+	if err == nil && d < domain.MinUniqueWindow {
+		err = fmt.Errorf("it must be %v or more", domain.MinUniqueWindow)
+	}
+	return d, err
 }
 
 // badField is the fault of a field; of a plain error the text must hold no value.

@@ -18,6 +18,8 @@ type fileView struct {
 	File        string        `json:"file"`
 	Enqueued    int           `json:"enqueued"`
 	Existing    int           `json:"existing"`
+	Replaced    int           `json:"replaced"`    // waiting holders of a unique key that became the line's job
+	Rescheduled int           `json:"rescheduled"` // and those that were moved to its time
 	Refused     int           `json:"refused"`
 	LastWritten int           `json:"last_line_written"` // 0: none
 	Errors      []lineProblem `json:"errors"`            // the first of the refused
@@ -132,6 +134,9 @@ func (im *importer) printed(w io.Writer) error {
 	}
 	if more := r.Refused - len(r.Errors); more > 0 {
 		im.s.say("%s: and %d more", r.File, more)
+	}
+	if r.Replaced+r.Rescheduled > 0 {
+		return line(w, "enqueued %d, existing %d, replaced %d, rescheduled %d, refused %d", r.Enqueued, r.Existing, r.Replaced, r.Rescheduled, r.Refused)
 	}
 	return line(w, "enqueued %d, existing %d, refused %d", r.Enqueued, r.Existing, r.Refused)
 }

@@ -14,6 +14,7 @@ type chooser struct {
 	states       []string
 	queue, kind  string
 	tag, err     string
+	batch        string
 	since, until string
 }
 
@@ -25,6 +26,7 @@ func (c *chooser) flags(flags *pflag.FlagSet, withStates bool) {
 	flags.StringVar(&c.queue, "queue", "", "of this queue")
 	flags.StringVar(&c.kind, "kind", "", "of this kind")
 	flags.StringVar(&c.tag, "tag", "", "with this tag")
+	flags.StringVar(&c.batch, "batch", "", "members of the batch of this `ID`")
 	flags.StringVar(&c.err, "error", "", "whose last error holds this `text`")
 	flags.StringVar(&c.since, "since", "", "enqueued since a `moment`, or a time ago like 2h")
 	flags.StringVar(&c.until, "until", "", "enqueued before a `moment`, or a time ago")
@@ -51,6 +53,11 @@ func (c *chooser) filter(now func() time.Time, states ...domain.State) (f domain
 		}
 		f.States = append(f.States, state)
 	}
+	if c.batch != "" {
+		if f.Batch, err = domain.ParseBatchID(c.batch); err != nil {
+			return f, err
+		}
+	}
 	if f.Since, err = readSince("--since", c.since, now); err != nil {
 		return f, err
 	}
@@ -60,7 +67,7 @@ func (c *chooser) filter(now func() time.Time, states ...domain.State) (f domain
 
 // narrow says whether more than states was chosen.
 func (c *chooser) narrow() bool {
-	return len(c.states) > 0 || c.queue != "" || c.kind != "" || c.tag != "" || c.err != "" || c.since != "" || c.until != ""
+	return len(c.states) > 0 || c.queue != "" || c.kind != "" || c.tag != "" || c.batch != "" || c.err != "" || c.since != "" || c.until != ""
 }
 
 // readSince reads a moment, or how long ago it was.

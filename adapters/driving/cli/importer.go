@@ -135,7 +135,15 @@ func (im *importer) flush(ctx context.Context) error {
 
 func refusal(err error) bool {
 	code := domain.CodeOf(err)
-	return code == domain.Invalid || code == domain.Conflict
+	return code == domain.Invalid || code == domain.Conflict || code == domain.NotFound
+}
+
+// sealedBatch tells a job whose batch takes it no more from one whose key is held.
+func sealedBatch(err error, job *domain.NewJob) error {
+	if f := faultOf(err); !job.Batch.IsZero() && f.Subject == job.Batch.String() {
+		return badField("batch", errors.New(f.Hint))
+	}
+	return err
 }
 
 func (im *importer) oneByOne(ctx context.Context) error {
@@ -145,7 +153,7 @@ func (im *importer) oneByOne(ctx context.Context) error {
 		case err == nil:
 			im.tally(added, im.lines[i:i+1])
 		case refusal(err):
-			im.report.refuse(im.lines[i], err)
+			im.report.refuse(im.lines[i], sealedBatch(err, &im.jobs[i]))
 		default:
 			return err
 		}
@@ -155,9 +163,14 @@ func (im *importer) oneByOne(ctx context.Context) error {
 
 func (im *importer) tally(added []driving.Added, lines []int) {
 	for _, a := range added {
-		if a.Result == domain.Existing {
+		switch a.Result {
+		case domain.Existing:
 			im.report.Existing++
-		} else {
+		case domain.Replaced:
+			im.report.Replaced++
+		case domain.Rescheduled:
+			im.report.Rescheduled++
+		default:
 			im.report.Enqueued++
 		}
 	}
@@ -180,8 +193,8 @@ func pathOf(f *domain.Fault) string {
 		return "after"
 	case named && field == "retention":
 		return "keep"
-	case named && shapeOf(field) != unknown:
-		return field
+	case named && shapeOf(strings.ReplaceAll(field, " ", "_")) != unknown:
+		return strings.ReplaceAll(field, " ", "_")
 	}
 	return "line"
 }

@@ -14,7 +14,7 @@ import (
 // jobs looks at jobs and changes them.
 func (s *shell) jobs() *cobra.Command {
 	return s.group("jobs", "See and change jobs", "See jobs and change them: named ones, or every one that matches a filter.",
-		"  rowlock jobs list --state scheduled --queue web\n  rowlock jobs show 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10",
+		"  rowlock jobs list --state scheduled --queue web\n  rowlock jobs list --batch 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10\n  rowlock jobs show 0197f0a2-5a52-7cc0-9c62-6a0a6f1f2a10",
 		s.jobsList("rowlock jobs", nil), s.jobsShow(),
 		s.edit(retrying("rowlock jobs"), nil), s.edit(deleting("rowlock jobs"), nil), s.edit(cancelling("rowlock jobs"), nil))
 }
@@ -128,6 +128,8 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		{"runner", j.Runner},
 		{"tenant", j.Tenant},
 		{"unique", j.UniqueKey},
+		{"batch", v.Batch},
+		{"fails into", j.FailureKind},
 		{"waits for", j.BlockedOn},
 		{"limit key", j.LimitKey},
 		{v.Turn, strings.Join(j.Keys, ", ")},
@@ -141,12 +143,16 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		if row[1] == "" {
 			continue
 		}
-		if err := line(w, "%-9s %s", row[0], row[1]); err != nil {
+		if err := line(w, "%-10s %s", row[0], row[1]); err != nil {
 			return err
 		}
 	}
-	for _, n := range v.History {
-		if err := line(w, "%-9s %s attempt %d, ran %.3f ms, %s: %s", "history", n.At, n.Attempt, n.RanMS, n.Runner, n.Message); err != nil {
+	return printHistory(w, v.History)
+}
+
+func printHistory(w io.Writer, notes []noteView) error {
+	for _, n := range notes {
+		if err := line(w, "%-10s %s attempt %d, ran %.3f ms, %s: %s", "history", n.At, n.Attempt, n.RanMS, n.Runner, n.Message); err != nil {
 			return err
 		}
 	}

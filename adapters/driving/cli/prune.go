@@ -10,7 +10,7 @@ import (
 func (s *shell) prune() *cobra.Command {
 	return &cobra.Command{
 		Use: "prune", Short: "Remove ended jobs whose time to stay is over",
-		Long: "Remove done, cancelled and dead jobs whose time to stay is over: a day for done and cancelled\nones unless the job says otherwise, dead ones stay for ever. Runners do the same every few minutes.",
+		Long: "Remove done, cancelled and dead jobs whose time to stay is over: a day for done and cancelled\nones unless the job says otherwise, dead ones stay for ever. Members of a batch stay until that\nis finished; finished batches go after a week. Runners do the same every few minutes.",
 		Args: exactly(0, ""), Example: "  rowlock prune --store sqlite:app.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.with(cmd.Context(), func(ctx context.Context, app *App) error {

@@ -20,7 +20,7 @@ and errors for people go to standard error.
 func (s *shell) root() *cobra.Command {
 	root := s.group("rowlock", "Durable background jobs on your own database", rootHelp,
 		"  rowlock demo\n  rowlock enqueue http '{\"url\":\"https://example.com/hook\"}' --store sqlite:app.db\n  rowlock work --once --store sqlite:app.db",
-		s.demo(), s.migrate(), s.enqueue(), s.work(), s.jobs(), s.dead(), s.limits(), s.stats(), s.prune(), s.bench(), s.version())
+		s.demo(), s.migrate(), s.enqueue(), s.work(), s.jobs(), s.dead(), s.batches(), s.schedules(), s.limits(), s.queues(), s.kinds(), s.stats(), s.prune(), s.bench(), s.version())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return s.readEnv(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -73,6 +73,11 @@ func (s *shell) opened(ctx context.Context, do func(context.Context, *App) error
 			Hint: "name the store: --store sqlite:app.db, or ROWLOCK_STORE in the environment (only demo and bench work without one)",
 		}
 	}
+	if s.tenant != "" {
+		if err := domain.ValidateName("tenant", s.tenant, domain.MaxTenant); err != nil {
+			return err
+		}
+	}
 	settings := s.settings
 	settings.Log = s.Stderr
 	app, err := s.Open(ctx, settings)

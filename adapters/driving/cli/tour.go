@@ -12,7 +12,8 @@ func (s *shell) demo() *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "A tour with real jobs on a throw-away SQLite file",
 		Long: `Run a tour: jobs of several kinds are enqueued and worked, some fail and are retried, some
-die, some are cancelled, a duplicate is refused, a crashed runner's job is recovered.
+die, some are cancelled, a duplicate is refused, a batch has its callback, a crashed
+runner's job is recovered.
 
 It works on a throw-away SQLite file, or with --store under a table prefix of its own that
 it creates and removes. The summary adds up: enqueued = done + dead + cancelled + waiting.`,

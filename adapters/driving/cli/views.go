@@ -25,6 +25,7 @@ type jobView struct {
 	Snoozes     int          `json:"snoozes"`
 	Unique      string       `json:"unique"`
 	Waits       string       `json:"waits"` // while blocked: the key of the bound that it waits for
+	Batch       string       `json:"batch"` // "": it is in none
 	Tags        []string     `json:"tags"`
 	Runner      string       `json:"runner"`
 	Stuck       bool         `json:"stuck"`
@@ -41,7 +42,7 @@ func viewJob(j *domain.Job) jobView {
 	return jobView{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, State: j.State, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		RunAt: moment(j.RunAt), Error: j.Error, Tenant: j.Tenant, Priority: j.Priority, Stalls: j.Stalls, Snoozes: j.Snoozes,
-		Unique: j.UniqueKey, Waits: j.BlockedOn, Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
+		Unique: j.UniqueKey, Waits: j.BlockedOn, Batch: batchText(j.Batch), Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
 		CreatedAt: moment(j.CreatedAt), ClaimedAt: moment(j.ClaimedAt), FinishedAt: moment(j.FinishedAt),
 	}
 }
@@ -53,6 +54,8 @@ type wholeView struct {
 	ArgsGone   bool            `json:"args_forgotten"`
 	Result     json.RawMessage `json:"result"`
 	Meta       json.RawMessage `json:"meta"`
+	Failure    string          `json:"failure_kind"` // "": its kind's; its own kind: it is a failure job
+	ForgetArgs bool            `json:"forget_args"`
 	LimitKey   string          `json:"limit_key"`
 	Turn       string          `json:"turn"` // "", mutex or chain
 	Keys       []string        `json:"keys"` // at which it takes turns
@@ -87,7 +90,7 @@ func viewWhole(j *domain.Job) (wholeView, error) {
 	}
 	v := wholeView{
 		jobView: viewJob(j), Args: rawOrNull(j.Args), ArgsGone: j.Forgotten, Result: rawOrNull(j.Result), Meta: rawOrNull(j.Meta),
-		LimitKey: j.LimitKey, Keys: slices.Concat([]string{}, j.Keys),
+		Failure: j.FailureKind, ForgetArgs: j.ForgetArgs, LimitKey: j.LimitKey, Keys: slices.Concat([]string{}, j.Keys),
 		TimeoutMS: millis(j.Timeout), RanMS: millis(j.Ran), LeaseUntil: moment(j.LeaseUntil),
 		Keep:    keepView{keepText(j.Keep.Done), keepText(j.Keep.Dead), keepText(j.Keep.Cancelled)},
 		History: make([]noteView, 0, len(notes)),
@@ -124,6 +127,14 @@ func keepText(d time.Duration) string {
 		return "forever"
 	}
 	return d.String()
+}
+
+// batchText is "" for none.
+func batchText(id domain.BatchID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return id.String()
 }
 
 func attemptsText(j *domain.Job) string {

@@ -26,29 +26,29 @@ them, are not waited for.`
 
 // work runs jobs.
 func (s *shell) work() *cobra.Command {
-	var once bool
+	var once, prefetch bool
 	var queues []string
-	var prefetch bool
 	w := &WorkSettings{}
+	old := retainer{w: w}
 	cmd := &cobra.Command{
 		Use: "work", Short: "Run jobs", Long: workHelp, Args: exactly(0, ""),
 		Example: "  rowlock work --queue web,mail=3 --concurrency 20\n  rowlock work --once --json\n  rowlock work --http-allow-private --lease 10s",
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if w.Queues, err = readQueues(queues, w.Concurrency); err != nil {
+		if w.Queues, err = readQueues(queues, w.Concurrency); err == nil {
+			err = old.read()
+		}
+		if err != nil {
 			return err
 		}
 		if s.tenant != "" {
 			return invalid("read flags", "--tenant", "a runner works the jobs of all tenants: leave it out")
 		}
-		w.NoPrefetch = !prefetch
-		s.settings.Work = w
-		return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
-			if once {
-				return s.workOnce(ctx, app)
-			}
-			return s.workOn(ctx, app)
-		})
+		w.NoPrefetch, s.settings.Work = !prefetch, w
+		if once {
+			return s.with(cmd.Context(), s.workOnce)
+		}
+		return s.with(cmd.Context(), s.workOn)
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&once, "once", false, "run what is due and end")
@@ -61,6 +61,8 @@ func (s *shell) work() *cobra.Command {
 	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
 	flags.BoolVar(&w.AllowExec, "allow-exec", false, "handle the kind exec: whoever can enqueue can run commands here")
 	flags.BoolVar(&w.HTTPAllowPrivate, "http-allow-private", false, "let the kind http reach private and local addresses")
+	flags.StringVar(&w.Config, "config", "", "a YAML `FILE` with the schedules that this worker declares")
+	old.flags(flags)
 	return cmd
 }
 

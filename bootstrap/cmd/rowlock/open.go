@@ -24,20 +24,32 @@ func open(ctx context.Context, s cli.Settings) (*cli.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := configOf(s.Work)
+	if err != nil {
+		return nil, err
+	}
 	fresh, err := backends.Fresh(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
-	q, err := rowlock.Open(ctx, s.Store, rowlock.TablePrefix(s.TablePrefix), rowlock.WithLogger(log))
+	opts := []rowlock.Option{rowlock.TablePrefix(s.TablePrefix), rowlock.WithLogger(log)}
+	if s.Work != nil {
+		opts = append(opts, rowlock.Retention(s.Work.Keep), rowlock.Namespace(file.Namespace))
+	}
+	q, err := rowlock.Open(ctx, s.Store, opts...)
 	if err != nil {
 		return nil, err
 	}
 	app := &cli.App{
-		Enqueuer: q.Client, Inspector: q.Inspect(), Operator: q.Operate(), Bulk: q.Operate(), Pruner: q, Bounds: q.Bounds(),
-		Schema: q.Schema(), Fresh: fresh, Close: q.Close,
+		Enqueuer: q.Client, Inspector: q.Inspect(), Operator: q.Operate(), Bulk: q.Operate(), Pruner: q, Bounds: q.Bounds(), Batches: q.Batches(), Schedules: q.Schedules(),
+		Switches: q.Switches(),
+		Schema:   q.Schema(), Fresh: fresh, Close: q.Close,
 	}
 	if s.Work != nil {
 		hire(app, q, s.Work)
+		for _, d := range file.Schedules {
+			q.DeclareSchedule(d)
+		}
 	}
 	return app, nil
 }
@@ -62,6 +74,10 @@ func workOptions(w *cli.WorkSettings) []rowlock.WorkOption {
 	opts := []rowlock.WorkOption{
 		rowlock.Concurrency(w.Concurrency), rowlock.Queues(runner.Queues(w.Queues)),
 		rowlock.Lease(w.Lease), rowlock.Poll(w.Poll), rowlock.Upkeep(w.Upkeep), rowlock.StopTimeout(w.StopTimeout),
+		rowlock.PruneEvery(w.PruneEvery),
+	}
+	if w.NoPrune {
+		opts = append(opts, rowlock.NoPrune())
 	}
 	if w.NoPrefetch {
 		opts = append(opts, rowlock.NoPrefetch())

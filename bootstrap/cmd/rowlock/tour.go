@@ -28,8 +28,12 @@ type tour struct {
 	existing atomic.Int64
 	retried  atomic.Int64
 	stalled  atomic.Int64
-	fixed    atomic.Bool // the bug that buries demo/report is mended
-	waiting  int64       // jobs that are meant to be waiting in the end
+	beats    atomic.Int64
+	ticks    int // jobs that the schedule added
+	bounced  atomic.Int64
+	mailed   atomic.Pointer[domain.BatchReport] // what the batch's callback was told
+	fixed    atomic.Bool                        // the bug that buries demo/report is mended
+	waiting  int64                              // jobs that are meant to be waiting in the end
 }
 
 // tourLimit is how long the demo may take before it is called stuck.
@@ -113,7 +117,7 @@ func (t *tour) report(ctx context.Context) (cli.DemoReport, error) {
 	sum := stats.Totals()
 	r := cli.DemoReport{
 		Enqueued: int(t.enqueued.Load()), Done: int(sum.Done), Dead: int(sum.Dead), Cancelled: int(sum.Cancelled), Waiting: int(sum.Pending()),
-		Existing: int(t.existing.Load()), Retried: int(t.retried.Load()), Stalled: int(t.stalled.Load()),
+		Existing: int(t.existing.Load()), Retried: int(t.retried.Load()), Stalled: int(t.stalled.Load()), Ticks: t.ticks,
 	}
 	if r.Enqueued != r.Done+r.Dead+r.Cancelled+r.Waiting || sum.Running != 0 {
 		return r, &domain.Fault{Code: domain.Internal, Op: "demo", Hint: fmt.Sprintf("the summary does not add up: %+v", r)}

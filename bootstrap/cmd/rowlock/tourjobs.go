@@ -62,6 +62,8 @@ func quick(attempts int) work.Option {
 
 // handlers registers what the demo's runner can do.
 func (t *tour) handlers() {
+	t.batchHandlers()
+	t.scheduleHandlers()
 	rowlock.Handle(t.queue, func(ctx context.Context, j work.Job[signup]) error {
 		return t.enqueue(ctx, welcome{j.Args.User})
 	})

@@ -33,7 +33,7 @@ const (
 func (t *tour) run(ctx context.Context) error {
 	t.handlers()
 	for _, step := range []func(context.Context) error{
-		t.enqueueMany, t.enqueueTwice, t.enqueueLater, t.crash, t.work,
+		t.enqueueMany, t.enqueueTwice, t.enqueueLater, t.newsletter, t.crash, t.work,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (t *tour) crash(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("4. A runner took %d imports and crashed: their lease of 200 ms is not renewed.", len(claims.Jobs))
+	t.say("5. A runner took %d imports and crashed: their lease of 200 ms is not renewed.", len(claims.Jobs))
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (t *tour) work(ctx context.Context) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	t.say("5. Started a runner with %d workers.", tourWorkers)
+	t.say("6. Started a runner with %d workers.", tourWorkers)
 	go func() {
 		ended <- t.queue.Work(working, rowlock.Concurrency(tourWorkers), rowlock.Lease(2*time.Second), rowlock.Poll(50*time.Millisecond),
 			rowlock.Upkeep(100*time.Millisecond), rowlock.Stalls(domain.StallPolicy{Base: 50 * time.Millisecond, Cap: time.Second, Max: 3}))
@@ -167,12 +167,15 @@ func (t *tour) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("6. It ran everything that was due: %d done, %d failures were tried again after a wait, %d imports were put back when their lease ran out and then done.", sum.Done, t.retried.Load(), t.stalled.Load())
+	t.say("7. It ran everything that was due: %d done, %d failures were tried again after a wait, %d imports were put back when their lease ran out and then done.", sum.Done, t.retried.Load(), t.stalled.Load())
+	if err := t.posted(); err != nil {
+		return err
+	}
 	dead, err := t.reasons(ctx)
 	if err != nil {
 		return err
 	}
-	t.say("7. %d are dead and kept with their reason:", sum.Dead)
+	t.say("9. %d are dead and kept with their reason:", sum.Dead)
 	for _, reason := range dead {
 		t.say("     %s", reason)
 	}
@@ -184,8 +187,11 @@ func (t *tour) watch(ctx context.Context) error {
 	if err := t.until(ctx, t.settled); err != nil {
 		return err
 	}
-	t.say("8. Mended the bug of the reports and retried the %d dead ones by hand: they are done now.", bulk.Done)
-	t.say("9. Stopped the runner. %d jobs were cancelled (by hand, or by their handler), %d wait for their time.", sum.Cancelled, t.waiting)
+	t.say("10. Mended the bug of the reports and retried the %d dead ones by hand: they are done now.", bulk.Done)
+	if err := t.clockwork(ctx); err != nil {
+		return err
+	}
+	t.say("12. Stopped the runner. %d jobs were cancelled (by hand, or by their handler), %d wait for their time.", sum.Cancelled, t.waiting)
 	return nil
 }
 
@@ -196,7 +202,7 @@ func (t *tour) totals(ctx context.Context) (domain.Tally, error) {
 
 // reasons gives one line for each kind with dead jobs.
 func (t *tour) reasons(ctx context.Context) (lines []string, err error) {
-	for _, kind := range []string{webhook{}.Kind(), report{}.Kind()} {
+	for _, kind := range []string{webhook{}.Kind(), report{}.Kind(), letter{}.Kind()} {
 		jobs, err := t.queue.Inspect().List(ctx, domain.Filter{States: []domain.State{domain.Dead}, Kind: kind}, domain.Page{})
 		if err != nil {
 			return nil, err

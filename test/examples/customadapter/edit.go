@@ -1,6 +1,7 @@
 package customadapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,8 +17,7 @@ func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, cha
 		given := map[domain.JobID]domain.Edited{} // an id that is named twice has one answer
 		for _, id := range req.IDs {
 			if _, twice := given[id]; !twice {
-				keys, err := t.edit(op, id, req, change)
-				given[id] = domain.Edited{ID: id, Err: err, Keys: keys}
+				given[id] = t.edit(op, id, req, change)
 			}
 			answers = append(answers, given[id])
 		}
@@ -26,20 +26,27 @@ func (s *store) edit(ctx context.Context, op string, req driven.EditRequest, cha
 	return answers, err
 }
 
-// edit gives the keys at which the job takes turns: another's turn may have come.
-func (t *tx) edit(op string, id domain.JobID, req driven.EditRequest, change func(*tx, *record) error) ([]string, error) {
+// edit names the keys at which the job takes turns, for another's turn may have come,
+// and the batch that may be over.
+func (t *tx) edit(op string, id domain.JobID, req driven.EditRequest, change func(*tx, *record) error) domain.Edited {
 	r, err := t.get(op, id, req.Tenant)
+	was := r.State
+	switch {
+	case err != nil:
+	case len(req.States) > 0 && !slices.Contains(req.States, was):
+		err = refused(op, &r)
+	default:
+		err = change(t, &r)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if len(req.States) > 0 && !slices.Contains(req.States, r.State) {
-		return nil, refused(op, &r)
-	}
-	if err := change(t, &r); err != nil {
-		return nil, err
+		return domain.Edited{ID: id, Err: err}
 	}
 	t.put(r)
-	return slices.Clone(r.Turns), nil
+	answer := domain.Edited{ID: id, Keys: slices.Clone(r.Turns)}
+	if !was.Terminal() && (r.Gone || r.State.Terminal()) {
+		answer.Batch = r.Batch
+	}
+	return answer
 }
 
 func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
@@ -52,7 +59,7 @@ func (s *store) Retry(ctx context.Context, req driven.EditRequest) ([]domain.Edi
 			return conflict(op, r, "its args were forgotten when it was done")
 		}
 		if r.UniqueKey != "" {
-			r.Lock = domain.UniqueLock(r.Tenant, r.UniqueKey)
+			r.Lock = cmp.Or(r.Lock, domain.UniqueLock(r.Tenant, r.UniqueKey))
 			if holder, ok := t.locks[r.Lock]; ok && holder != r.ID {
 				return conflict(op, r, "its unique key is held by job "+holder.String())
 			}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
@@ -48,7 +46,7 @@ func (d document) unpack() record {
 }
 
 // write appends one transaction as one line. A line that was not written whole is taken back.
-func (s *store) write(op string, changes []record) error {
+func (s *store) write(op string, changes []change) error {
 	text, err := line(changes)
 	if err != nil {
 		return &domain.Fault{Code: domain.Internal, Op: op, Err: err}
@@ -61,12 +59,11 @@ func (s *store) write(op string, changes []record) error {
 	return nil
 }
 
-func line(changes []record) ([]byte, error) {
-	documents := make([]document, len(changes))
-	for i, r := range changes {
-		documents[i] = pack(r)
+func line(changes []change) ([]byte, error) {
+	if changes == nil {
+		changes = []change{}
 	}
-	text, err := json.Marshal(documents)
+	text, err := json.Marshal(changes)
 	return append(text, '\n'), err
 }
 
@@ -81,15 +78,15 @@ func (s *store) load(path string) error {
 		if n++; one[len(one)-1] != '\n' {
 			break // the process died while it wrote this: it never was
 		}
-		var documents []document
-		if err := json.Unmarshal(one, &documents); err != nil {
+		var changes []change
+		if err := json.Unmarshal(one, &changes); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		for _, d := range documents {
-			s.set(d.unpack())
+		for i := range changes {
+			s.replay(&changes[i])
 		}
 	}
-	if text, err = line(slices.Collect(maps.Values(s.jobs))); err != nil {
+	if text, err = line(s.everything()); err != nil {
 		return err
 	}
 	if err := replace(path, text); err != nil {

@@ -76,7 +76,7 @@ func TestRestart(t *testing.T) {
 	if after := jobs(t, s); !reflect.DeepEqual(before, after) {
 		t.Fatalf("before\n%+v\nafter\n%+v", before, after)
 	}
-	if again, err := insert(t, s, unique); err != nil || again != (driven.Inserted{ID: held.ID, Result: domain.Existing}) {
+	if again, err := insert(t, s, unique); err != nil || again.ID != held.ID || again.Result != domain.Existing {
 		t.Fatal("the key was not held:", again, err)
 	}
 	for i := range 2 { // a repeat, and the outcome of a claim from before

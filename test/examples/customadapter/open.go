@@ -26,6 +26,8 @@ func Open(cfg Config) (driven.Backend, error) {
 	s := &store{
 		now: cfg.Now, jobs: map[domain.JobID]record{}, locks: map[string]domain.JobID{}, runners: map[string]beat{},
 		slots: map[domain.Slot]permit{}, declared: map[declared]domain.Declaration{},
+		batches: map[domain.BatchID]domain.Batch{}, plans: map[domain.ScheduleKey]domain.Schedule{},
+		off: map[domain.Switch]time.Time{},
 	}
 	if err := s.load(cfg.Path); err != nil {
 		return driven.Backend{}, &domain.Fault{
@@ -45,6 +47,10 @@ type store struct {
 	jobs  map[domain.JobID]record
 	locks map[string]domain.JobID // who holds a unique key
 
+	batches map[domain.BatchID]domain.Batch
+	plans   map[domain.ScheduleKey]domain.Schedule
+	off     map[domain.Switch]time.Time // what is paused, since when
+
 	// Not in the file: they end with the process, which alone runs jobs.
 	runners  map[string]beat
 	slots    map[domain.Slot]permit // those that are taken
@@ -57,9 +63,14 @@ var _ driven.Store = (*store)(nil)
 type tx struct {
 	*store
 	now    time.Time
-	slots  map[domain.Slot]permit // its own, until it is over
 	before []record
-	after  []record
+	after  []change
+
+	// Its own, until it is over.
+	slots   map[domain.Slot]permit
+	batches map[domain.BatchID]domain.Batch
+	plans   map[domain.ScheduleKey]domain.Schedule
+	off     map[domain.Switch]time.Time
 }
 
 // do makes f one transaction. Every method of the store is one call of it; what
@@ -73,7 +84,7 @@ func (s *store) do(ctx context.Context, op string, f func(*tx) error) error {
 	if s.log == nil {
 		return &domain.Fault{Code: domain.Unavailable, Op: op, Hint: "the store was closed"}
 	}
-	t := &tx{store: s, now: cut(s.now()), slots: maps.Clone(s.slots)}
+	t := &tx{store: s, now: cut(s.now()), slots: maps.Clone(s.slots), batches: maps.Clone(s.batches), plans: maps.Clone(s.plans), off: maps.Clone(s.off)}
 	err := f(t)
 	if err == nil && len(t.after) > 0 {
 		err = s.write(op, t.after)
@@ -82,7 +93,7 @@ func (s *store) do(ctx context.Context, op string, f func(*tx) error) error {
 		t.rollback()
 		return err
 	}
-	s.slots = t.slots
+	s.slots, s.batches, s.plans, s.off = t.slots, t.batches, t.plans, t.off
 	return nil
 }
 
@@ -95,7 +106,8 @@ func (t *tx) put(r record) {
 	if r.State != domain.Blocked {
 		r.BlockedOn = ""
 	}
-	t.before, t.after = append(t.before, old), append(t.after, r)
+	job := pack(r)
+	t.before, t.after = append(t.before, old), append(t.after, change{Job: &job})
 	t.set(r)
 }
 

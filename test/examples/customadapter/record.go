@@ -25,10 +25,14 @@ func (t *tx) dueAt(r *record, due domain.Due) {
 	}
 }
 
-// end makes a record terminal. Its unique key frees with this very write.
+// end makes a record terminal. Its unique key frees with this very write, unless it
+// is that of a window.
 func (t *tx) end(r *record, state domain.State, keep time.Duration) {
 	release(r)
-	r.State, r.FinishedAt, r.Lock, r.Expires = state, t.now, "", time.Time{}
+	r.State, r.FinishedAt, r.Expires = state, t.now, time.Time{}
+	if !domain.KeptLock(r.Lock) {
+		r.Lock = ""
+	}
 	if keep >= 0 {
 		r.Expires = t.in(keep)
 	}
@@ -81,4 +85,9 @@ func copyOf(j domain.Job) domain.Job {
 	j.Args, j.Result, j.Meta = slices.Clone(j.Args), slices.Clone(j.Result), slices.Clone(j.Meta)
 	j.Tags, j.Keys = slices.Clone(j.Tags), slices.Clone(j.Keys)
 	return j
+}
+
+func copyTemplate(t domain.Template) domain.Template {
+	t.Args, t.Tags, t.Meta = slices.Clone(t.Args), slices.Clone(t.Tags), slices.Clone(t.Meta)
+	return t
 }

@@ -8,45 +8,6 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// Insert writes what is new and answers with the holder for what is not.
-func (s *store) Insert(ctx context.Context, jobs []domain.NewJob) (answers []driven.Inserted, err error) {
-	const op = "insert"
-	err = s.do(ctx, op, func(t *tx) error {
-		for i := range jobs {
-			r := t.newRecord(&jobs[i])
-			holder, keyed := t.locks[r.Lock]
-			switch _, known := t.jobs[r.ID]; {
-			case known:
-				answers = append(answers, driven.Inserted{ID: r.ID, Result: domain.Existing})
-			case keyed && jobs[i].Unique.OnConflict == domain.Error:
-				return &domain.Fault{Code: domain.Conflict, Op: op, Subject: holder.String(), Hint: "this job holds the unique key"}
-			case keyed:
-				answers = append(answers, driven.Inserted{ID: holder, Result: domain.Existing})
-			default:
-				t.put(r)
-				answers = append(answers, driven.Inserted{ID: r.ID})
-			}
-		}
-		return nil
-	})
-	return answers, err
-}
-
-func (t *tx) newRecord(n *domain.NewJob) record {
-	r := record{Job: copyOf(domain.Job{
-		ID: n.ID, Kind: n.Kind, Queue: n.Queue, Tenant: n.Tenant, Priority: n.Priority, MaxAttempts: n.MaxAttempts,
-		Timeout: n.Timeout, Args: n.Args, Tags: n.Tags, Meta: n.Meta, Keep: n.Keep, ForgetArgs: n.ForgetArgs, CreatedAt: t.now,
-		LimitKey: n.LimitKey, Turn: n.Turn, Keys: n.Keys, OnDead: n.OnDead,
-	}), Turns: n.TurnKeys()}
-	if n.Unique != nil {
-		r.UniqueKey = n.Unique.Key
-		r.Lock = domain.UniqueLock(n.Tenant, n.Unique.Key)
-	}
-	t.dueAt(&r, n.Due)
-	r.Due = r.RunAt
-	return r
-}
-
 // Claim first makes ready what time has made due, then takes the first ones.
 func (s *store) Claim(ctx context.Context, req driven.ClaimRequest) (claims driven.Claims, err error) {
 	err = s.do(ctx, "claim", func(t *tx) error {
@@ -105,6 +66,9 @@ func (s *store) Settle(ctx context.Context, outcomes []driven.Outcome) (answer d
 			case legal && held:
 				t.settle(&r, o)
 				t.put(r)
+				if o.To == domain.Dead && o.Failure != nil && !t.addOwn(o.Failure) {
+					answer.Refused = append(answer.Refused, r.ID)
+				}
 			case !legal || !repeat:
 				answer.Dropped = append(answer.Dropped, o.Ticket.ID)
 			}

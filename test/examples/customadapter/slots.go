@@ -13,12 +13,17 @@ import (
 
 // permit is a taken slot: a claim holds it, or it is only kept for a while.
 type permit struct {
-	domain.Ticket           // zero: nobody holds it
+	domain.Ticket           // without a token nobody holds it; its job's runner may come back
 	ends          time.Time // kept at least until then
 	changed       time.Time
 }
 
 func (p permit) held() bool { return !p.Token.IsZero() }
+
+// lingers says whether a sweep took it from a claim of the job and keeps it.
+func (p permit) lingers(job domain.JobID, now time.Time) bool {
+	return !p.held() && !p.ID.IsZero() && p.ID == job && p.ends.After(now)
+}
 
 // taken lists the numbers of a key's slots that nobody may take.
 func (t *tx) taken(key string) (numbers []int) {
@@ -46,7 +51,7 @@ func (s *store) Hold(ctx context.Context, all []driven.Holding) error {
 		for _, h := range all {
 			if p := t.slots[h.Slot]; h.End {
 				t.giveBack(h.Ticket, h.Slot, h.For)
-			} else if p.held() && p.Ticket == h.Ticket {
+			} else if p.held() && p.Ticket == h.Ticket || p.lingers(h.Ticket.ID, t.now) {
 				p.ends = t.in(h.For)
 				t.slots[h.Slot] = p
 			}
@@ -87,6 +92,10 @@ func (s *store) Reap(ctx context.Context, req driven.ReapRequest) (answer driven
 			p := t.slots[at]
 			if _, runs := t.held(p.Ticket); p.held() && !runs && !p.ends.After(t.now) {
 				t.giveBack(p.Ticket, at, req.Linger)
+				if kept, ok := t.slots[at]; ok {
+					kept.ID = p.ID
+					t.slots[at] = kept
+				}
 				answer.Orphans++
 			}
 		}

@@ -1,6 +1,7 @@
 package customadapter
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -29,7 +30,8 @@ func (s *store) Recover(ctx context.Context, req driven.RecoverRequest) (answer 
 func (t *tx) putBack(r record, req driven.RecoverRequest) driven.Recovery {
 	to, after := req.Stalls.Next(r.Stalls)
 	r.Stalls++
-	answer := driven.Recovery{ID: r.ID, Kind: r.Kind, Queue: r.Queue, Runner: r.Runner, To: to, Stalls: r.Stalls, After: after}
+	answer := driven.Recovery{ID: r.ID, Kind: r.Kind, Queue: r.Queue, Runner: r.Runner, To: to, Stalls: r.Stalls, After: after, Batch: r.Batch}
+	token := r.Token
 	r.Error = domain.StallMessage(r.Runner)
 	r.History = r.History.Add(domain.Note{At: t.now, Attempt: r.Attempts + 1, Ran: t.now.Sub(r.ClaimedAt), Message: r.Error, Runner: r.Runner})
 	if to == domain.Dead {
@@ -39,23 +41,37 @@ func (t *tx) putBack(r record, req driven.RecoverRequest) driven.Recovery {
 		r.State, r.RunAt = to, t.in(after)
 	}
 	t.put(r)
+	if kind := r.FailsInto(req.Failures[r.Kind]); to == domain.Dead && kind != "" {
+		made, err := domain.FailureJob(&r.Job, kind, token, r.Attempts+1, cmp.Or(r.MaxAttempts, req.Attempts), r.Error)
+		if err == nil && t.addOwn(&made) {
+			answer.Failed = made.ID
+		}
+		answer.Refused = answer.Failed.IsZero()
+	}
 	return answer
 }
 
-// Prune deletes terminal jobs whose time is over.
-func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (removed int, err error) {
+// Prune deletes terminal jobs whose time is over, but no members of a batch that
+// waits for others.
+func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.do(ctx, "prune", func(t *tx) error {
 		over := t.pick(func(r *record) bool {
 			return r.State.Terminal() && !r.Expires.IsZero() && !r.Expires.After(t.now) && (req.Tenant == "" || r.Tenant == req.Tenant)
 		}, byAge)
-		removed = min(req.Limit, len(over))
-		for _, r := range over[:removed] {
-			r.Gone = true
+		n := min(req.Limit, len(over))
+		for _, r := range over[:n] {
+			if b, there := t.batches[r.Batch]; there && b.FinishedAt.IsZero() {
+				r.Expires = t.in(req.Defer)
+			} else {
+				r.Gone = true
+				answer.Removed++
+			}
 			t.put(r)
 		}
+		answer.More = n > 0 && n == req.Limit
 		return nil
 	})
-	return removed, err
+	return answer, err
 }
 
 // beat is what a runner said of itself and until when that holds.

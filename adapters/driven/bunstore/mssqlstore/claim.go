@@ -11,9 +11,13 @@ const (
 	past    = "READPAST, READCOMMITTEDLOCK"
 	wait    = "ROWLOCK, UPDLOCK, READCOMMITTEDLOCK"
 	skip    = "ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK"
+	share   = "ROWLOCK, REPEATABLEREAD"           // else a shared lock ends with its statement
+	own     = "ROWLOCK, XLOCK, READCOMMITTEDLOCK" // UPDLOCK does not wait for shared locks
 )
 
-var locks = map[bunstore.Lock]string{bunstore.Wait: wait, bunstore.Skip: skip, bunstore.Current: current, bunstore.Past: past}
+var locks = map[bunstore.Lock]string{
+	bunstore.Wait: wait, bunstore.Skip: skip, bunstore.Current: current, bunstore.Past: past, bunstore.Share: share, bunstore.Own: own,
+}
 
 // promoteText makes at most $2 due scheduled rows ready, the longest due first.
 func promoteText(d *bunstore.Dialect) string {

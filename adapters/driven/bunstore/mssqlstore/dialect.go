@@ -42,6 +42,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			Rows:       rows,
 			LimitOrder: "(SELECT NULL)",
 			Empty:      "0x",
+			Window:     "0x77", // a w
 			Past:       hint(past),
 			Seek:       before(hint(seekID)),
 			HasTable: "SELECT 1 FROM sys.tables AS t JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE s.name = " +

@@ -53,6 +53,16 @@ func TestNoNameIsText(t *testing.T) {
 	_, _ = store.Wake(ctx, []string{"l:g:k", "m0:k"})
 	_, _ = store.Expire(ctx, 5)
 	_, _ = store.Reap(ctx, driven.ReapRequest{Limit: 5})
+	batch, key := domain.BatchID{1}, domain.ScheduleKey{Tenant: "t", Name: "n"}
+	_, _ = store.Batch(ctx, batch, "t")
+	_, _ = store.ListBatches(ctx, domain.BatchFilter{Tenant: "t"}, domain.BatchPage{Before: batch})
+	_, _ = store.OpenBatches(ctx, batch, 5)
+	_, _ = store.FinishBatches(ctx, []domain.BatchID{batch})
+	_, _ = store.PruneBatches(ctx, "t", 5)
+	_, _ = store.Schedule(ctx, key)
+	_, _ = store.ListSchedules(ctx, "t", key, 5)
+	_, _ = store.DueSchedules(ctx, []string{"k"}, 5)
+	_ = store.DeclareSchedules(ctx, "app", nil)
 	if len(s.asked) < 23 {
 		t.Fatalf("only %d statements were run", len(s.asked))
 	}

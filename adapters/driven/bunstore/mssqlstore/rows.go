@@ -15,9 +15,9 @@ const utf8Collation = "Latin1_General_100_BIN2_UTF8"
 // have: what is too long is then refused by the column, not cut on its way there.
 func width(column string) int {
 	switch column {
-	case "queue", "kind":
+	case "queue", "kind", "failure_kind":
 		return 121
-	case "tenant", "unique_key", "grp":
+	case "tenant", "unique_key", "grp", "name", "namespace":
 		return 191
 	case "unique_lock", "lock", "bound", "limit_key":
 		return 401

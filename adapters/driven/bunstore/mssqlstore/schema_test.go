@@ -63,7 +63,7 @@ func TestSchemaText(t *testing.T) {
 func TestDownUndoesUp(t *testing.T) {
 	made := regexp.MustCompile(`(?m)^CREATE (TABLE|VIEW|FUNCTION) (\S+)`)
 	gone := regexp.MustCompile(`(?m)^DROP (TABLE|VIEW|FUNCTION) ([^\s;]+);$`)
-	for _, step := range []string{"0001_jobs", "0002_runners", "0003_bounds"} {
+	for _, step := range []string{"0001_jobs", "0002_runners", "0003_bounds", "0004_batches", "0005_schedules"} {
 		up, down := read(t, step+".up.sql"), read(t, step+".down.sql")
 		want := map[string]bool{}
 		for _, m := range made.FindAllStringSubmatch(up, -1) {

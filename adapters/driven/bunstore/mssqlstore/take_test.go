@@ -14,9 +14,9 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// claimed is one row of a claim's answer, ScanClaims' 25 columns.
+// claimed is one row of a claim's answer, ScanClaims' 26 columns.
 func claimed(n int) []driver.Value {
-	row := make([]driver.Value, 25)
+	row := make([]driver.Value, 26)
 	id := make([]byte, 16)
 	id[14], id[15] = byte(n>>8), byte(n)
 	row[0], row[1], row[11] = id, []byte("k"), []byte("{}")
@@ -129,7 +129,7 @@ func TestInsertAgain(t *testing.T) {
 		return [][][]driver.Value{{{job.ID[:]}}}, nil
 	})
 	got, err := b.Store.Insert(t.Context(), []domain.NewJob{job})
-	if err != nil || got[0] != (driven.Inserted{ID: job.ID}) || len(s.asked) != 4 {
+	if err != nil || got[0].ID != job.ID || got[0].Result != domain.InsertedNew || len(s.asked) != 4 {
 		t.Errorf("answered %v (%v) after %d statements", got, err, len(s.asked))
 	}
 	b, s = talk(t, func(string, []any) ([][][]driver.Value, error) { return nil, mssql.Error{Number: 2627} })
@@ -158,7 +158,7 @@ func TestInsertBySets(t *testing.T) {
 		return [][][]driver.Value{ids}, nil
 	})
 	got, err := b.Store.Insert(t.Context(), jobs)
-	if err != nil || len(got) != len(jobs) || got[1200] != (driven.Inserted{ID: jobs[1200].ID}) {
+	if err != nil || len(got) != len(jobs) || got[1200].ID != jobs[1200].ID || got[1200].Result != domain.InsertedNew {
 		t.Fatalf("answered %d rows (%v)", len(got), err)
 	}
 	if len(s.asked) != 3 || len(s.asked[0].args) != 2 {

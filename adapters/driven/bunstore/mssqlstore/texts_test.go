@@ -22,6 +22,12 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 	texts := map[string]string{
 		"insert_plain": insertText(d, true),
 		"insert_full":  insertText(d, false),
+		"meet":         bunstore.HoldersText(d, bunstore.NoLock),
+		"meet_strict":  bunstore.LockHoldersText(d, false),
+		"meet_host":    bunstore.LockHoldersText(d, true),
+		"replace":      bunstore.ReplaceText(d),
+		"reschedule":   bunstore.RescheduleText(d),
+		"fallen":       bunstore.FallenText(d),
 		"promote":      promoteText(d),
 		"claim_one":    oneKindText(d),
 		"claim_kinds":  kindsText(d),
@@ -34,6 +40,7 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 		"next":         bunstore.NextText(d),
 	}
 	maps.Copy(texts, boundTexts(d))
+	maps.Copy(texts, setTexts(d))
 	for name, text := range texts {
 		texts[name] = d.Marks.Compile(text).Text
 	}
@@ -51,7 +58,7 @@ func boundTexts(d *bunstore.Dialect) map[string]string {
 		"turns_place":  bunstore.PlaceTurnsText(d),
 		"slots_taken":  bunstore.TakenText(d),
 		"slots_take":   takeSlotsText(d),
-		"slots_hold":   bunstore.HoldText(d, false),
+		"slots_hold":   bunstore.HoldText(d),
 		"slots_ended":  bunstore.EndedText(d),
 		"slots_reap":   bunstore.ReapText(d),
 		"slots_held":   bunstore.HeldText(d),
@@ -136,20 +143,28 @@ func TestHints(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"claim_one":   "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 0 AND j.queue",
-		"claim_kinds": "AS j WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) ON j.id = a.id WHERE j.state = 0",
-		"promote":     "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
-		"expired":     "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 3",
-		"prune":       "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 4",
-		"next":        "AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
-		"settle_any":  "AS o INNER LOOP JOIN [dbo].[rowlock_jobs] AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
-		"insert_full": "AS h WITH (FORCESEEK, READCOMMITTEDLOCK) WHERE h.id = o.id",
-		"slots_take":  "AS s WITH (FORCESEEK, ROWLOCK, UPDLOCK, READCOMMITTEDLOCK) ON s.bound = a.bound AND s.slot = a.slot WHERE s.token IS NULL AND s.ends_at <= @now",
-		"slots_hold":  "[dbo].[rowlock_slots] AS j WITH (FORCESEEK, ROWLOCK) ON j.bound = o.bound AND j.slot = o.slot AND j.job = o.id AND j.token = o.token",
-		"admit_park":  "AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
-		"turns_place": "[dbo].[rowlock_job_keys] AS j WITH (FORCESEEK, ROWLOCK) ON j.job = o.id",
-		"wake_turns":  "WHERE NOT EXISTS (SELECT 1 FROM [dbo].[rowlock_slots] AS s WITH (FORCESEEK) WHERE s.bound = r.bound",
-		"wake_waited": "EXISTS (SELECT 1 FROM [dbo].[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 2",
+		"claim_one":     "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 0 AND j.queue",
+		"claim_kinds":   "AS j WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) ON j.id = a.id WHERE j.state = 0",
+		"promote":       "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
+		"expired":       "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 3",
+		"prune":         "AS j WITH (ROWLOCK, UPDLOCK, READPAST, READCOMMITTEDLOCK) WHERE j.state = 4",
+		"next":          "AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 1",
+		"settle_any":    "AS o INNER LOOP JOIN [dbo].[rowlock_jobs] AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
+		"insert_full":   "AS h WITH (FORCESEEK, READCOMMITTEDLOCK) WHERE h.id = o.id",
+		"meet_strict":   "AS j WITH (FORCESEEK, ROWLOCK, UPDLOCK, READCOMMITTEDLOCK) ON j.id = o.id AND j.unique_lock = o.held UNION ALL SELECT",
+		"meet_host":     "AS j WITH (READCOMMITTEDLOCK) ON j.unique_lock = o.lock AND j.state + 0 < 3 AND j.unique_lock IS NOT NULL ORDER BY j.id) AS o INNER LOOP JOIN",
+		"meet":          "AS j ON j.unique_lock = o.lock AND j.unique_lock IS NOT NULL",
+		"replace":       "AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.unique_lock = o.unique_lock AND j.state + 0 < 3",
+		"slots_take":    "AS s WITH (FORCESEEK, ROWLOCK, UPDLOCK, READCOMMITTEDLOCK) ON s.bound = a.bound AND s.slot = a.slot WHERE s.token IS NULL AND s.ends_at <= @now",
+		"slots_hold":    "[dbo].[rowlock_slots] AS j WITH (FORCESEEK, ROWLOCK) ON j.bound = o.bound AND j.slot = o.slot AND j.job = o.id AND (j.token = o.token OR o.ended = 0",
+		"admit_park":    "AS j WITH (FORCESEEK, ROWLOCK) ON j.id = o.id AND j.token = o.token",
+		"turns_place":   "[dbo].[rowlock_job_keys] AS j WITH (FORCESEEK, ROWLOCK) ON j.job = o.id",
+		"wake_turns":    "WHERE NOT EXISTS (SELECT 1 FROM [dbo].[rowlock_slots] AS s WITH (FORCESEEK) WHERE s.bound = r.bound",
+		"batch_join":    "[rowlock_batches] AS j WITH (FORCESEEK, ROWLOCK, REPEATABLEREAD) ON j.id = o.id",
+		"batch_own":     "[rowlock_batches] AS j WITH (FORCESEEK, ROWLOCK, XLOCK, READCOMMITTEDLOCK) ON j.id = o.id",
+		"batch_ready":   "[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.batch_id = b.id AND j.batch_id IS NOT NULL ORDER BY j.state",
+		"schedule_lock": "[rowlock_schedules] AS j WITH (FORCESEEK, ROWLOCK, UPDLOCK, READCOMMITTEDLOCK) ON j.tenant = o.tenant AND j.name = o.name",
+		"wake_waited":   "EXISTS (SELECT 1 FROM [dbo].[rowlock_jobs] AS j WITH (READPAST, READCOMMITTEDLOCK) WHERE j.state = 2",
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !strings.Contains(texts[name], want[name]) {
@@ -180,13 +195,14 @@ func TestRowSource(t *testing.T) {
 			t.Errorf("the row source has no %q:\n%s", part, got)
 		}
 	}
-	limits := map[string]int{"queue": domain.MaxQueue, "kind": domain.MaxKind, "tenant": domain.MaxTenant, "unique_key": domain.MaxKey, "grp": domain.MaxGroup, "bound": domain.MaxBound}
+	limits := map[string]int{"queue": domain.MaxQueue, "kind": domain.MaxKind, "tenant": domain.MaxTenant, "unique_key": domain.MaxKey, "grp": domain.MaxGroup, "bound": domain.MaxBound, "name": max(domain.MaxBatch, domain.MaxSched), "namespace": domain.MaxGroup}
 	for column, limit := range limits {
 		if width(column) != limit+1 {
 			t.Errorf("%s is %d bytes wide, want %d", column, width(column), limit+1)
 		}
 	}
-	longest := domain.UniqueLock(strings.Repeat("t", domain.MaxTenant), strings.Repeat("k", domain.MaxKey))
+	key := domain.Unique{Key: strings.Repeat("k", domain.MaxKey), Window: domain.MaxUniqueWindow, Bucket: 25}
+	longest := key.Lock(strings.Repeat("t", domain.MaxTenant))
 	if len(longest) >= width("unique_lock") || width("lock") != width("unique_lock") {
 		t.Errorf("a lock may have %d bytes, its column holds %d", len(longest), width("unique_lock")-1)
 	}

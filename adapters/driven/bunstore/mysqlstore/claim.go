@@ -21,7 +21,10 @@ const (
 // waits for them; whoever waited looks at the row anew, and takes one that is
 // still there.
 func locks(canSkip bool) map[bunstore.Lock]string {
-	words := map[bunstore.Lock]string{bunstore.Wait: wait, bunstore.Skip: wait, bunstore.Current: current}
+	words := map[bunstore.Lock]string{
+		bunstore.Wait: wait, bunstore.Skip: wait, bunstore.Current: current,
+		bunstore.Share: current, bunstore.Own: wait, // each is held to the end of the transaction
+	}
 	if canSkip {
 		words[bunstore.Skip] = skip
 	}

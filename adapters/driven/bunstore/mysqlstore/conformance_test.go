@@ -188,8 +188,8 @@ func life(t *testing.T, h conformance.Harness) {
 		}
 	}
 	h.Advance(2 * time.Minute)
-	if n, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 10}); n != 3 || err != nil {
-		t.Fatalf("pruned %d of 3: %v", n, err)
+	if got, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 10}); got.Removed != 3 || err != nil {
+		t.Fatalf("pruned %d of 3: %v", got.Removed, err)
 	}
 	if again := claim(t, b, 10); len(again) != 1 || again[0].Job.Error != out[0].Error || again[0].Job.Attempts != 1 {
 		t.Fatalf("claimed %+v", again)
@@ -218,8 +218,8 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// TestConformanceInOddNames is a database whose name needs quoting.
-func TestConformanceInOddNames(t *testing.T) {
+// TestVariationInOddNames is a database whose name needs quoting.
+func TestVariationInOddNames(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		conformance.Run(t, newSuite(suite{dsn: quotedDatabase(t, p), clock: true, prefix: "select_"}).open,
 			without("model", "bulk", "concurrency", "insert", "unique", "claim", "settle", "lease", "edit", "identity", "time", "payload", "tenancy",

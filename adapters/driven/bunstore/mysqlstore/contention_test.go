@@ -25,6 +25,9 @@ func TestContention(t *testing.T) {
 		numbers := [2]uint16{1213, 1205}
 		struck, all := 0, scenes(h)
 		maps.Copy(all, boundScenes(h))
+		maps.Copy(all, uniqueScenes(h))
+		maps.Copy(all, batchScenes(h))
+		maps.Copy(all, scheduleScenes(h))
 		for name, scene := range all {
 			for step := 1; lose(t, h, name, scene, numbers[step%2], step); step++ {
 				struck++

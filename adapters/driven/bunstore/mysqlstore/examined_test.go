@@ -123,6 +123,8 @@ func (x *examiner) examine() {
 	x.judge("queues", 40, func() error { _, err := s.Queues(ctx, "", 10); return err })
 	x.upkeep()
 	x.doors()
+	x.holders()
+	x.deaths()
 }
 
 func (x *examiner) upkeep() {
@@ -136,8 +138,8 @@ func (x *examiner) upkeep() {
 		return err
 	})
 	x.judge("prune", 10*batch, func() error {
-		n, err := s.Prune(ctx, driven.PruneRequest{Limit: 1000})
-		if n != batch {
+		got, err := s.Prune(ctx, driven.PruneRequest{Limit: 1000})
+		if n := got.Removed; n != batch {
 			x.Errorf("pruned %d", n)
 		}
 		return err

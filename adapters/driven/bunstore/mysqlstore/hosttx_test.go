@@ -48,13 +48,65 @@ func hostTxSees(t *testing.T, dsn string, level sql.IsolationLevel) {
 	in := jobs(3)
 	in[1].Unique = &domain.Unique{Key: "k"}
 	got := inTx(t, b, mysqlstore.Tx(tx), in)
-	if got[1] != (driven.Inserted{ID: holder[0].ID, Result: domain.Existing}) || got[0].Result != domain.InsertedNew {
+	if got[1].ID != holder[0].ID || got[1].Result != domain.Existing || got[0].Result != domain.InsertedNew {
 		t.Errorf("answers %+v, want the holder %s", got, holder[0].ID)
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	isIn(t, b.Store, in[2].ID, domain.Ready)()
+}
+
+// TestHostTxMovesWhoHolds: it may also change that job, and where it may not, since
+// that came after it began to read, it is told to begin again.
+func TestHostTxMovesWhoHolds(t *testing.T) {
+	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelReadCommitted} {
+		t.Run(level.String(), func(t *testing.T) {
+			onEach(t, func(t *testing.T, p product) { hostTxMoves(t, p.dsn(t), level) })
+		})
+	}
+}
+
+func hostTxMoves(t *testing.T, dsn string, level sql.IsolationLevel) {
+	b, _ := one(t, dsn)
+	tx, err := hostDB(t, dsn, nil).BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var n int
+	if err := tx.QueryRow("SELECT COUNT(*) FROM rowlock_jobs").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	keyed := func(args string) []domain.NewJob {
+		in := jobs(2)
+		in[0].Args, in[0].Unique = []byte(args), &domain.Unique{Key: "k", OnConflict: domain.Replace}
+		return in
+	}
+	held, in := keyed(`{"n":1}`), keyed(`{"n":2}`)
+	if _, err := b.Store.Insert(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	ins, err := b.Tx.Bind(mysqlstore.Tx(tx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ins.Insert(t.Context(), in)
+	if err != nil {
+		if domain.CodeOf(err) != domain.Contended || level != sql.LevelRepeatableRead {
+			t.Error(err)
+		}
+		return
+	}
+	if got[0].ID != held[0].ID || got[0].Result != domain.Replaced || got[1].Result != domain.InsertedNew {
+		t.Errorf("answers %+v, want the holder %s", got, held[0].ID)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := b.Store.Job(t.Context(), held[0].ID, ""); err != nil || string(j.Args) != `{"n":2}` {
+		t.Errorf("args %s: %v", j.Args, err)
+	}
 }
 
 func inTx(t testing.TB, b driven.Backend, tx driven.HostTx, in []domain.NewJob) []driven.Inserted {

@@ -60,12 +60,14 @@ func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows [
 	for i := range order {
 		order[i] = i
 	}
-	if slices.ContainsFunc(rows, func(r bunstore.NewRow) bool { return r.Lock != "" }) {
+	if slices.ContainsFunc(rows, notLooked) {
 		held, err := in.locks(ctx, c, rows)
 		if err != nil {
 			return nil, err
 		}
 		order = slices.DeleteFunc(order, func(n int) bool { return held[rows[n].Lock] })
+	}
+	if slices.ContainsFunc(rows, func(r bunstore.NewRow) bool { return r.Lock != "" }) {
 		slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(rows[a].Lock, rows[b].Lock) })
 	}
 	todo := make([]bunstore.NewRow, len(order))
@@ -86,6 +88,9 @@ func (in *inserter) Insert(ctx context.Context, c bunstore.Conn, now any, rows [
 	return fresh, nil
 }
 
+// notLooked says whether a row has a lock that nobody looked for.
+func notLooked(r bunstore.NewRow) bool { return r.Lock != "" && !r.Looked }
+
 // locks looks, without a lock, which locks of the rows are held. A transaction of
 // the host's may see an older moment, so there nothing is told from a look.
 func (in *inserter) locks(ctx context.Context, c bunstore.Conn, rows []bunstore.NewRow) (map[string]bool, error) {
@@ -94,7 +99,7 @@ func (in *inserter) locks(ctx context.Context, c bunstore.Conn, rows []bunstore.
 	}
 	a := bunstore.NewArray(100 * len(rows))
 	for i := range rows {
-		if rows[i].Lock != "" {
+		if notLooked(rows[i]) {
 			a.Row().Text(rows[i].Lock)
 		}
 	}

@@ -93,13 +93,14 @@ type weather struct {
 }
 
 // insert adds jobs by sevens; keys of one call collide with those of others, and
-// every job is wanted: a held key is given up for the next.
+// every job is wanted: a held key is given up for the next, or its holder changed.
 func (w *weather) insert(ctx context.Context, who, n int) {
 	for n > 0 && !w.t.Failed() {
 		in := jobs(min(n, 7))
 		for i := range in {
-			if in[i].Kind = []string{"k", "l", "m"}[i%3]; i == 3 {
-				in[i].Unique = &domain.Unique{Key: string(rune('a' + (who+n)%3))}
+			if in[i].Kind = []string{"k", "l", "m"}[i%3]; i == 3 || i == 5 {
+				how := []domain.OnConflict{domain.Skip, domain.Replace, domain.Reschedule}[(who+n/7)%3]
+				in[i].Unique = &domain.Unique{Key: string(rune('a' + (who+n+i)%3)), OnConflict: how}
 			}
 		}
 		got, err := w.s.Insert(ctx, in)

@@ -64,7 +64,7 @@ func (s *tables) migrated(t testing.TB) (prefix string, there bool) {
 func (s *tables) empty(t testing.TB, prefix string) {
 	db := s.db(t, nil)
 	defer func() { _ = db.Close() }()
-	for _, table := range []string{"jobs", "runners", "bounds", "slots", "job_keys"} {
+	for _, table := range []string{"jobs", "runners", "bounds", "slots", "job_keys", "batches", "schedules", "switches"} {
 		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM `"+prefix+table+"`"); err != nil {
 			return // these tables are not used again
 		}

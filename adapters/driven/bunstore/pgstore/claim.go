@@ -11,13 +11,14 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// The words that lock. Only jobs are locked, never a row source.
+// The words that lock. Only the rows of j are locked, never a row source.
 const (
-	wait = "FOR UPDATE OF j"
-	skip = "FOR UPDATE OF j SKIP LOCKED"
+	wait  = "FOR UPDATE OF j"
+	skip  = "FOR UPDATE OF j SKIP LOCKED"
+	share = "FOR SHARE OF j"
 )
 
-var locks = map[bunstore.Lock]string{bunstore.Wait: wait, bunstore.Skip: skip}
+var locks = map[bunstore.Lock]string{bunstore.Wait: wait, bunstore.Skip: skip, bunstore.Share: share, bunstore.Own: wait}
 
 // promoteBound is how many due rows are made ready at a time.
 const promoteBound = 1000
@@ -70,7 +71,7 @@ func takeText(d *bunstore.Dialect, f form, places string) string {
 func claimColumns() string {
 	sparse := map[string]string{}
 	for col, nothing := range map[string]string{
-		"tenant": "''", "error": "''", "history": "''", "tags": "''", "meta": "''",
+		"tenant": "''", "error": "''", "history": "''", "tags": "''", "meta": "''", "failure_kind": "''",
 		"attempts": "0", "max_attempts": "0", "stalls": "0", "snoozes": "0", "timeout": "0",
 		"keep_done": "0", "keep_dead": "0", "keep_cancelled": "0", "forget_args": "0",
 		"turn": "0", "on_dead": "0",

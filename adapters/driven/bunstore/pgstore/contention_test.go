@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,11 @@ import (
 // says so and has written nothing, and made again, as retrystore does, it passes.
 func TestContention(t *testing.T) {
 	h := suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.open(t)
-	struck := 0
-	for name, scene := range scenes(h) {
+	struck, all := 0, scenes(h)
+	maps.Copy(all, uniqueScenes(h))
+	maps.Copy(all, batchScenes(h))
+	maps.Copy(all, scheduleScenes(h))
+	for name, scene := range all {
 		for _, code := range []string{"40P01", "55P03", "40001"} {
 			for step := 1; lose(t, h, name, scene, code, step); step++ {
 				struck++

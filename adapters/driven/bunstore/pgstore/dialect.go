@@ -35,6 +35,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			BigInt:   "BIGINT",
 			Contains: func(text, part string) string { return "strpos(" + text + ", " + part + ") > 0" },
 			Rows:     rows,
+			Member:   func(query string) string { return "SELECT x.* FROM (" + query + ") AS x" },
 			HasTable: hasTable(cfg),
 		},
 		Forms: bunstore.Forms{

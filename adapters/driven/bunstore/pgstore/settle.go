@@ -46,7 +46,7 @@ func doneUpdate(d *bunstore.Dialect, where, ran, keep string) string {
 			{Col: "stalls", Expr: "0"},
 			{Col: "wake_at", Expr: "coalesce(" + now + " + NULLIF(" + keep + ", -1), 0)"},
 			{Col: "finished_at", Expr: now},
-			{Col: "unique_lock", Expr: "NULL"},
+			{Col: "unique_lock", Expr: d.Words.Ended()},
 			{Col: "ran", Expr: ran},
 			{Col: "result", Expr: "''"},
 			{Col: "error", Expr: "''"},

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,6 +22,11 @@ func TestGolden(t *testing.T) {
 		"insert_one":   newInserter(&d).one.Text,
 		"insert_plain": newInserter(&d).plain.Text,
 		"insert_full":  newInserter(&d).any.Text,
+		"meet":         d.Marks.Compile(bunstore.HoldersText(&d, bunstore.NoLock)).Text,
+		"meet_strict":  d.Marks.Compile(bunstore.LockHoldersText(&d, false)).Text,
+		"replace":      d.Marks.Compile(bunstore.ReplaceText(&d)).Text,
+		"reschedule":   d.Marks.Compile(bunstore.RescheduleText(&d)).Text,
+		"fallen":       d.Marks.Compile(bunstore.FallenText(&d)).Text,
 		"promote":      newClaimer(&d).promote.Text,
 		"claim":        newClaimer(&d).look.oneKind.Text,
 		"claim_kinds":  newClaimer(&d).look.kinds.Text,
@@ -33,7 +39,7 @@ func TestGolden(t *testing.T) {
 		"expired":      d.Marks.Compile(bunstore.ExpiredText(&d)).Text,
 		"put_back":     d.Marks.Compile(bunstore.PutBackText(&d)).Text,
 		"slots_take":   d.Marks.Compile(bunstore.TakeSlotsText(&d)).Text,
-		"slots_hold":   d.Marks.Compile(bunstore.HoldText(&d, false)).Text,
+		"slots_hold":   d.Marks.Compile(bunstore.HoldText(&d)).Text,
 		"slots_taken":  d.Marks.Compile(bunstore.TakenText(&d)).Text,
 		"slots_ended":  d.Marks.Compile(bunstore.EndedText(&d)).Text,
 		"slots_reap":   d.Marks.Compile(bunstore.ReapText(&d)).Text,
@@ -52,6 +58,7 @@ func TestGolden(t *testing.T) {
 		"wake_ready":   d.Marks.Compile(bunstore.ReadyText(&d)).Text,
 		"prune":        d.Marks.Compile(bunstore.PruneText(&d, domain.Done, false)).Text,
 	}
+	maps.Copy(texts, setTexts(&d))
 	for name, text := range texts {
 		file := filepath.Join("testdata", name+".sql")
 		if os.Getenv("ROWLOCK_UPDATE") == "1" {

@@ -28,42 +28,42 @@ func setting(t *testing.T, dsn, name, value string) {
 	servers.Exec(t, dsn, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET `+name+` TO `+value+`', current_database()); END $$`)
 }
 
-// TestConformanceStrangeNames has names that need quoting, an empty search_path,
+// TestVariationStrangeNames has names that need quoting, an empty search_path,
 // and a server that lives by another time. It has the database's own clock.
-func TestConformanceStrangeNames(t *testing.T) {
+func TestVariationStrangeNames(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "search_path", "''''")
 	setting(t, dsn, "timezone", "''Asia/Shanghai''")
 	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.open, but("concurrency")...)
 }
 
-// TestConformanceSerializable has a database whose transactions are serializable
+// TestVariationSerializable has a database whose transactions are serializable
 // unless they ask for something else.
-func TestConformanceSerializable(t *testing.T) {
+func TestVariationSerializable(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "serializable")
 	conformance.Run(t, suite{dsn: dsn, clock: true}.open, but("identity", "payload")...)
 }
 
-// TestConformanceSimpleProtocol has a host's pool that sends values in the text.
-func TestConformanceSimpleProtocol(t *testing.T) {
+// TestVariationSimpleProtocol has a host's pool that sends values in the text.
+func TestVariationSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
 	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).open, but("concurrency")...)
 }
 
-// TestConformanceCachedStatements has a host's pool as pgx makes it by default.
-func TestConformanceCachedStatements(t *testing.T) {
+// TestVariationCachedStatements has a host's pool as pgx makes it by default.
+func TestVariationCachedStatements(t *testing.T) {
 	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).open, but("concurrency", "identity", "payload")...)
 }
 
-// TestConformancePreparedStatements has one that the store cannot look into, so
+// TestVariationPreparedStatements has one that the store cannot look into, so
 // that its statements are prepared and kept.
-func TestConformancePreparedStatements(t *testing.T) {
+func TestVariationPreparedStatements(t *testing.T) {
 	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).open, but("concurrency")...)
 }
 
-// TestConformancePgBouncer has a pooler in transaction mode in between.
-func TestConformancePgBouncer(t *testing.T) {
+// TestVariationPgBouncer has a pooler in transaction mode in between.
+func TestVariationPgBouncer(t *testing.T) {
 	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.open, but("identity", "payload")...)
 }

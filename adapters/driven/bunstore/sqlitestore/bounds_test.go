@@ -108,8 +108,8 @@ func TestBoundsOnAnOlderSchema(t *testing.T) {
 	if err != nil || len(settled.Dropped) > 0 {
 		t.Fatal(settled, err)
 	}
-	if n, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 1}); n != 1 || err != nil {
-		t.Error(n, err)
+	if got, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 1}); got.Removed != 1 || err != nil {
+		t.Error(got, err)
 	}
 	r := driven.EditRequest{IDs: []domain.JobID{in[1].ID, in[2].ID, in[3].ID}}
 	for name, edit := range map[string]func() ([]domain.Edited, error){

@@ -175,7 +175,7 @@ func (n *bench) measure() map[string]int {
 		return err
 	})
 	pages["settle"] = n.pages(func() error { return settled(store.Settle(ctx, outs)) })
-	pages["prune"] = n.pages(func() error { return expect(100)(store.Prune(ctx, driven.PruneRequest{Limit: 100})) })
+	pages["prune"] = n.pages(func() error { return expect(100)(pruned(store.Prune(ctx, driven.PruneRequest{Limit: 100}))) })
 	n.lapsed(100)
 	pages["recover"] = n.pages(func() error {
 		res, err := store.Recover(ctx, driven.RecoverRequest{Limit: 100, Stalls: domain.DefaultStalls(), Except: "me"})
@@ -194,6 +194,8 @@ func (n *bench) measure() map[string]int {
 		return err
 	})
 	pages["promote"] = n.promoted()
+	pages["replace"] = n.replaced()
+	pages["bury"] = n.buried()
 	return pages
 }
 
@@ -236,3 +238,5 @@ func expect(want int) func(int, error) error {
 		return err
 	}
 }
+
+func pruned(got driven.Pruned, err error) (int, error) { return got.Removed, err }

@@ -13,7 +13,7 @@ func hot(d *bunstore.Dialect) bunstore.Hot {
 		marks: d.Marks, table: table, kinds: map[int]bunstore.Stmt{},
 		promote: compile(promoteText(table)), many: compile(manyText(table)),
 	}
-	st := &settler{done: compile(doneText(table)), any: compile(bunstore.SettleText(d))}
+	st := &settler{done: compile(doneText(d)), any: compile(bunstore.SettleText(d))}
 	return bunstore.Hot{Insert: newInserter(d).Insert, Claim: cl.Claim, Promote: cl.Promote, Settle: st.Settle}
 }
 

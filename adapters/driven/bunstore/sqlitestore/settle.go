@@ -14,10 +14,10 @@ import (
 // microseconds, $3 their token, $4 how long they stay. Almost every outcome is
 // such a one, and this costs 6.5 us a job, where the row source of all columns
 // takes 19 and a prepared statement for each row 8.2.
-func doneText(table string) string {
-	return "UPDATE " + table + " AS j SET state = 4, token = NULL, settled = $3, stuck = 0, attempts = j.attempts + 1, stalls = 0," +
-		" wake_at = CASE WHEN $4 < 0 THEN 0 ELSE " + now + " + $4 END, finished_at = " + now + ", unique_lock = NULL," +
-		" ran = o.ran, result = '', error = '', history = ''" +
+func doneText(d *bunstore.Dialect) string {
+	return "UPDATE " + d.Table("jobs") + " AS j SET state = 4, token = NULL, settled = $3, stuck = 0, attempts = j.attempts + 1, stalls = 0," +
+		" wake_at = CASE WHEN $4 < 0 THEN 0 ELSE " + now + " + $4 END, finished_at = " + now +
+		", unique_lock = " + d.Words.Ended() + ", ran = o.ran, result = '', error = '', history = ''" +
 		" FROM (SELECT unhex(key) AS id, value AS ran FROM json_each($2)) AS o WHERE j.id = o.id AND j.token = $3"
 }
 

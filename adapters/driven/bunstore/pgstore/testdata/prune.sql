@@ -1,1 +1,1 @@
-SELECT j.id, j.turn FROM "public"."rowlock_jobs" AS j WHERE j.state = 4 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) ORDER BY j.wake_at LIMIT $2 FOR UPDATE OF j SKIP LOCKED
+SELECT j.id, j.turn, j.batch_id FROM "public"."rowlock_jobs" AS j WHERE j.state = 4 AND j.state > 0 AND j.wake_at > 0 AND j.wake_at <= (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) ORDER BY j.wake_at LIMIT $2 FOR UPDATE OF j SKIP LOCKED

@@ -1,0 +1,1 @@
+SELECT j.id, j.tenant, j.sealed_at FROM (SELECT CONVERT(BINARY(16), t.id, 2) AS id FROM OPENJSON(CONVERT(NVARCHAR(MAX), @p1)) WITH (id VARCHAR(32) '$[0]') AS t) AS o INNER LOOP JOIN [dbo].[rowlock_batches] AS j WITH (FORCESEEK, ROWLOCK, REPEATABLEREAD) ON j.id = o.id

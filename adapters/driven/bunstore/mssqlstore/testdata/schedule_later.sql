@@ -1,0 +1,1 @@
+SELECT TOP (1) j.next_at FROM [dbo].[rowlock_schedules] AS j WHERE j.idle = 0 AND j.kind = @p1 AND j.next_at > COALESCE(CONVERT(BIGINT, @p2), DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME())) ORDER BY j.next_at

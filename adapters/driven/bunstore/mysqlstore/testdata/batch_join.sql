@@ -1,0 +1,1 @@
+SELECT j.id, j.tenant, j.sealed_at FROM (SELECT UNHEX(t.c0) AS `id` FROM JSON_TABLE(CONVERT(CAST(? AS BINARY) USING utf8mb4), '$[*]' COLUMNS (c0 VARCHAR(32) CHARACTER SET utf8mb4 PATH '$[0]' ERROR ON ERROR)) AS t) AS o STRAIGHT_JOIN `app`.`rowlock_batches` AS j FORCE INDEX (PRIMARY) ON j.id = o.id LOCK IN SHARE MODE

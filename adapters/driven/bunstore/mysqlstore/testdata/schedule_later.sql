@@ -1,0 +1,1 @@
+SELECT j.next_at FROM `app`.`rowlock_schedules` AS j FORCE INDEX (due) WHERE j.idle = 0 AND j.kind = ? AND j.next_at > CAST(coalesce(?, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS SIGNED) ORDER BY j.next_at LIMIT 1

@@ -1,0 +1,1 @@
+SELECT j.next_at FROM "public"."rowlock_schedules" AS j WHERE j.idle = 0 AND j.kind = $1 AND j.next_at > (SELECT coalesce($2::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) ORDER BY j.next_at LIMIT 1

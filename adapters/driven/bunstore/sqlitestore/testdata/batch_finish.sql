@@ -1,0 +1,1 @@
+UPDATE "rowlock_batches" AS j SET stand = 2, finished_at = o.at, done = o.done, callback_job = o.job, ends_at = CASE WHEN j.keep < 0 THEN 0 ELSE o.at + j.keep END FROM (SELECT unhex(value ->> 0) AS id, value ->> 1 AS at, value ->> 2 AS done, unhex(value ->> 3) AS job FROM json_each(?)) AS o WHERE j.id = o.id

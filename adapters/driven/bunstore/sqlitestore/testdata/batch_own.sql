@@ -1,0 +1,1 @@
+SELECT j.id, j.tenant, j.name, j.callback, j.created_at, j.sealed_at, j.finished_at, j.total, j.done, j.callback_job, j.keep FROM (SELECT unhex(value ->> 0) AS id FROM json_each(?)) AS o, "rowlock_batches" AS j WHERE j.id = o.id

@@ -1,0 +1,1 @@
+SELECT b.id FROM (SELECT j.id FROM (SELECT unhex(value ->> 0) AS id FROM json_each(?)) AS o, "rowlock_batches" AS j WHERE j.id = o.id AND j.stand + 0 = 1) AS b WHERE coalesce((SELECT j.state FROM "rowlock_jobs" AS j WHERE j.batch_id = b.id AND j.batch_id IS NOT NULL ORDER BY j.state LIMIT 1), 4) > 3

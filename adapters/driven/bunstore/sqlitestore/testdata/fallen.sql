@@ -1,0 +1,1 @@
+SELECT j.id, j.args, j.tenant, j.max_attempts FROM (SELECT unhex(value ->> 0) AS id, unhex(value ->> 1) AS token FROM json_each(?)) AS o, "rowlock_jobs" AS j WHERE j.id = o.id AND j.state + 0 = 5 AND (j.settled IS NULL OR j.settled <> o.token)

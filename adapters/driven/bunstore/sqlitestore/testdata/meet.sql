@@ -1,0 +1,1 @@
+SELECT j.id, j.unique_lock, -1, j.turn FROM (SELECT unhex(value ->> 0) AS id, value ->> 1 AS lock FROM json_each(?)) AS o, "rowlock_jobs" AS j WHERE j.id = o.id UNION ALL SELECT j.id, j.unique_lock, j.state, j.turn FROM (SELECT unhex(value ->> 0) AS id, value ->> 1 AS lock FROM json_each(?)) AS o, "rowlock_jobs" AS j WHERE j.unique_lock = o.lock

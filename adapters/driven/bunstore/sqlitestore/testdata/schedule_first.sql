@@ -1,0 +1,1 @@
+SELECT o.kind, (SELECT j.next_at FROM "rowlock_schedules" AS j WHERE j.idle = 0 AND j.kind = o.kind ORDER BY j.next_at LIMIT 1), coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) FROM (SELECT value ->> 0 AS kind FROM json_each(?)) AS o

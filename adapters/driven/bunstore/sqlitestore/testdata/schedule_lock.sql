@@ -1,0 +1,1 @@
+SELECT j.tenant, j.name, j.namespace, j.kind, j.cron, j.zone, j.every, j.missed, j.most, j.job, j.paused, j.broken, j.next_at, j.last_at, j.last_job, j.skipped, j.rev, j.created_at, j.updated_at FROM (SELECT value ->> 0 AS tenant, value ->> 1 AS name FROM json_each(?)) AS o, "rowlock_schedules" AS j WHERE j.tenant = o.tenant AND j.name = o.name

@@ -1,0 +1,1 @@
+UPDATE "rowlock_schedules" AS j SET next_at = o.next_at, skipped = j.skipped + o.skipped FROM (SELECT value ->> 0 AS tenant, value ->> 1 AS name, value ->> 2 AS next_at, value ->> 3 AS skipped, value ->> 4 AS last_at, unhex(value ->> 5) AS last_job FROM json_each(?)) AS o WHERE j.tenant = o.tenant AND j.name = o.name

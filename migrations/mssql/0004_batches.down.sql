@@ -1,0 +1,2 @@
+DROP VIEW [{schema}].[{prefix}batches_readable];
+DROP TABLE [{schema}].[{prefix}batches];

@@ -1,0 +1,2 @@
+DROP VIEW [{schema}].[{prefix}schedules_readable];
+DROP TABLE [{schema}].[{prefix}schedules];

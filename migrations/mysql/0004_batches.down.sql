@@ -1,0 +1,2 @@
+DROP VIEW IF EXISTS `{schema}`.`{prefix}batches_readable`;
+DROP TABLE IF EXISTS `{schema}`.`{prefix}batches`;

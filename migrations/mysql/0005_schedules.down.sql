@@ -1,0 +1,2 @@
+DROP VIEW IF EXISTS `{schema}`.`{prefix}schedules_readable`;
+DROP TABLE IF EXISTS `{schema}`.`{prefix}schedules`;

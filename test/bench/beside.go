@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// Beside runs b.N jobs that do nothing, first alone and then beside jobs that must
+// wait: twice as many behind one full key, and ten behind each of b.N/5 busy keys.
+// With -benchtime 50000x these are 100,000 and 10,000 keys. The two figures to
+// compare are in one run; machine-us/job has a database server's time in it.
+func Beside(b *testing.B, open Factory) {
+	b.Run("alone", func(b *testing.B) { runFree(b, open(b)) })
+	b.Run("beside", func(b *testing.B) {
+		kit := open(b)
+		crowd := crowd{b, kit}
+		crowd.limit(2 * b.N)
+		crowd.turns(b.N/5+1, 10)
+		runFree(b, kit)
+	})
+}
+
+func runFree(b *testing.B, kit Kit) {
+	before := machine()
+	workOff(b, kit)
+	b.ReportMetric(float64(machine()-before)/float64(time.Microsecond)/float64(b.N), "machine-us/job")
+}
+
+// crowd is jobs that wait.
+type crowd struct {
+	b   *testing.B
+	kit Kit
+}
+
+// held is a kind whose jobs wait: no runner of a benchmark handles it.
+const held = "bench/held"
+
+// limit parks n jobs behind a limit of one.
+func (c crowd) limit(n int) {
+	d := domain.Declaration{Kind: held, Sort: domain.BoundLimit, Group: held, N: 1}
+	if err := c.kit.Backend.Store.Declare(c.b.Context(), []string{held}, []domain.Declaration{d}); err != nil {
+		c.b.Fatal(err)
+	}
+	c.park(n+1, func(int, *domain.NewJob) {}, driven.Want{Limit: true})
+}
+
+// turns parks jobs behind the first of each of so many keys.
+func (c crowd) turns(keys, waiters int) {
+	c.park(keys*(waiters+1), func(i int, n *domain.NewJob) {
+		n.Turn, n.Keys = domain.TurnMutex, []string{"key-" + strconv.Itoa(i%keys)}
+	}, driven.Want{Turn: true})
+}
+
+// park inserts jobs and lets all of them ask for their bounds.
+func (c crowd) park(n int, shape func(int, *domain.NewJob), want driven.Want) {
+	ctx, store := c.b.Context(), c.kit.Backend.Store
+	for done := 0; done < n; {
+		rows := make([]domain.NewJob, min(chunk, n-done))
+		for i := range rows {
+			rows[i] = domain.NewJob{ID: c.kit.IDs.NewJobID(), Kind: held, Queue: "default", Args: []byte("{}")}
+			shape(done+i, &rows[i])
+		}
+		if _, err := store.Insert(ctx, rows); err != nil {
+			c.b.Fatal(err)
+		}
+		done += len(rows)
+	}
+	for parked := 0; parked < n; {
+		r := driven.ClaimRequest{Token: c.kit.IDs.NewToken(), Runner: "bench", Lease: 24 * time.Hour, Queue: "default", Kinds: []string{held}, N: 500}
+		got, err := store.Claim(ctx, r)
+		if err != nil || len(got.Jobs) == 0 {
+			c.b.Fatalf("claimed %d of %d: %v", parked, n, err)
+		}
+		wants := make([]driven.Want, len(got.Jobs))
+		for i := range got.Jobs {
+			wants[i] = want
+			wants[i].Ticket, wants[i].Kind = got.Jobs[i].Ticket(), held
+		}
+		if _, err := store.Admit(ctx, driven.AdmitRequest{Wants: wants}); err != nil {
+			c.b.Fatal(err)
+		}
+		parked += len(got.Jobs)
+	}
+}
