@@ -174,7 +174,7 @@ func TestWhatCannotBeFollowedIsBroken(t *testing.T) {
 
 // However old the row and fine the schedule, the plan takes 5 ms, and its jobs are those
 // of the latest ticks.
-func TestPlansAreBounded(t *testing.T) {
+func TestAPlanIsBounded(t *testing.T) {
 	now := moment(t, "2026-11-29 12:34:56.789")
 	for _, timing := range []Timing{
 		{Every: time.Second}, {Cron: "* * * * * *"}, {Cron: "* * * * *", Zone: "Europe/Vienna"}, {Cron: "*/7 * 3 * * mon", Zone: "America/New_York"},
