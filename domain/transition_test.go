@@ -51,7 +51,7 @@ func transitions(zone *time.Location) (all []time.Time) {
 // twenty of one question.
 func quick(t *testing.T, ticks *ticks, after time.Time) time.Time {
 	t.Helper()
-	const most = 5 * time.Millisecond
+	const most = slack * 5 * time.Millisecond
 	var next time.Time
 	for try := 1; ; try++ {
 		began := time.Now()

@@ -64,10 +64,12 @@ var heavy = []string{
 // TestVariations.
 var halves = map[string][]string{
 	"mysql": {
-		"unique", "settle", "recover", "prune", "errors", "tenancy", "payload", "bound", "faults/insert", "faults/settle", "faults/recover", "faults/prune",
+		"unique", "settle", "recover", "prune", "errors", "tenancy", "payload", "bound", "batch", "failure", "faults/insert", "faults/settle",
+		"faults/recover", "faults/prune", "faults/replace", "faults/failure", "faults/stalled",
 	},
 	"mariadb": {
-		"insert", "claim", "lease", "edit", "find", "identity", "runners", "order", "time", "turn", "slot", "faults/claim", "faults/edit", "faults/renew",
+		"insert", "claim", "lease", "edit", "find", "identity", "runners", "order", "time", "turn", "slot", "schedule", "fair", "faults/claim",
+		"faults/edit", "faults/renew", "faults/seal", "faults/finish", "faults/advance",
 	},
 }
 
@@ -90,8 +92,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceInRealTime has the database's own clock, in strange sessions.
-func TestConformanceInRealTime(t *testing.T) {
+// TestVariationInRealTime has the database's own clock, in strange sessions.
+func TestVariationInRealTime(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t, strange(p)...)
 		conformance.Run(t, newSuite(suite{dsn: dsn, pool: 4, prefix: "Q_"}).open, shared(p)...)
@@ -108,9 +110,9 @@ func TestConformanceHostPool(t *testing.T) {
 	})
 }
 
-// TestConformanceNoSkipLocked is the claim for servers that cannot skip locked
+// TestVariationNoSkipLocked is the claim for servers that cannot skip locked
 // rows, and all else that passes over them; TestStorm has many claimers with it.
-func TestConformanceNoSkipLocked(t *testing.T) {
+func TestVariationNoSkipLocked(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		opts := without(heavy...)
 		opts = append(opts, without("insert", "unique", "settle", "lease", "bound", "turn", "slot", "find", "errors", "identity", "time",

@@ -10,13 +10,20 @@ import (
 	"github.com/rowlock/rowlock/test/servers"
 )
 
-// but leaves out the categories that say nothing of how a database is set up.
+// crowded are the cases of many callers and many rows, which say nothing of how a
+// database is set up.
+var crowded = []string{
+	"model", "bulk", "bound/model", "bound/interleave", "bound/race", "bound/many", "turn/race", "turn/many", "turn/crossed",
+	"batch/many", "batch/race", "batch/barrier", "batch/once", "batch/crossed", "schedule/race", "schedule/once", "failure/many", "unique/rivals",
+}
+
+// but leaves out those, and categories that another variation has.
 // ROWLOCK_STRESS=1 runs them all.
 func but(categories ...string) (opts []conformance.Option) {
 	if os.Getenv("ROWLOCK_STRESS") == "1" {
 		return nil
 	}
-	for _, name := range append(categories, "model", "bulk") {
+	for _, name := range append(categories, crowded...) {
 		opts = append(opts, conformance.Except(name, "TestConformance runs it, and this one does with ROWLOCK_STRESS=1"))
 	}
 	return opts
@@ -34,7 +41,7 @@ func TestVariationStrangeNames(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "search_path", "''''")
 	setting(t, dsn, "timezone", "''Asia/Shanghai''")
-	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.open, but("concurrency")...)
+	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.open, but("concurrency", "slot", "fair", "order")...)
 }
 
 // TestVariationSerializable has a database whose transactions are serializable
@@ -42,28 +49,28 @@ func TestVariationStrangeNames(t *testing.T) {
 func TestVariationSerializable(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "serializable")
-	conformance.Run(t, suite{dsn: dsn, clock: true}.open, but("identity", "payload")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true}.open, but("identity", "payload", "find", "order", "time", "errors", "runners")...)
 }
 
 // TestVariationSimpleProtocol has a host's pool that sends values in the text.
 func TestVariationSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
-	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).open, but("concurrency")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).open, but("concurrency", "fair")...)
 }
 
 // TestVariationCachedStatements has a host's pool as pgx makes it by default.
 func TestVariationCachedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).open, but("concurrency", "identity", "payload")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).open, but("concurrency", "identity", "payload", "bound", "batch", "time", "errors", "tenancy")...)
 }
 
 // TestVariationPreparedStatements has one that the store cannot look into, so
 // that its statements are prepared and kept.
 func TestVariationPreparedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).open, but("concurrency")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).open, but("concurrency", "turn", "order")...)
 }
 
 // TestVariationPgBouncer has a pooler in transaction mode in between.
 func TestVariationPgBouncer(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.open, but("identity", "payload")...)
+	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.open, but("identity", "payload", "time", "errors", "order", "slot")...)
 }

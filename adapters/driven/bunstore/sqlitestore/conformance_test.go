@@ -22,8 +22,8 @@ func TestLifecycle(t *testing.T) {
 	conformance.RunLifecycle(t, ownFile, system.Clock(), system.IDs())
 }
 
-// TestConformanceInRealTime has the database's own clock.
-func TestConformanceInRealTime(t *testing.T) {
+// TestVariationInRealTime has the database's own clock.
+func TestVariationInRealTime(t *testing.T) {
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
 		cfg := sqlitestore.Config{Path: filepath.Join(t.TempDir(), "jobs.db")}
 		return harness(open(t, cfg), cfg)
