@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -49,7 +50,8 @@ func testArgs(t *testing.T, b *box) {
 		t.Errorf("%d jobs for %d args by flag and by file", len(ids), len(all))
 	}
 	for id, name := range ids {
-		if out := b.ok("jobs", "show", id).out; !strings.Contains(out, "\nargs      "+all[name]+"\n") {
+		shown := regexp.MustCompile(`(?m)^args +` + regexp.QuoteMeta(all[name]) + `$`)
+		if out := b.ok("jobs", "show", id).out; !shown.MatchString(out) {
 			t.Errorf("%s: %s became %s", name, all[name], out)
 		}
 	}

@@ -100,10 +100,10 @@ func TestVariationInRealTime(t *testing.T) {
 	})
 }
 
-// TestConformanceHostPool is the store on a pool of the host's with one
+// TestVariationHostPool is the store on a pool of the host's with one
 // connection, of which every setting is another than the usual, and breaks it
 // below the adapter.
-func TestConformanceHostPool(t *testing.T) {
+func TestVariationHostPool(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t, loose(p)...)
 		conformance.Run(t, newSuite(suite{dsn: dsn, clock: true, pool: 1, faults: true}).open, shared(p)...)

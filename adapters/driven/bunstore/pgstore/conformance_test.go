@@ -33,10 +33,10 @@ func TestLifecycle(t *testing.T) {
 	conformance.RunLifecycle(t, suite{dsn: servers.Postgres(t), clock: true}.open, system.Clock(), system.IDs())
 }
 
-// TestConformanceHostPool is the store on a pool of the host's with one
+// TestVariationHostPool is the store on a pool of the host's with one
 // connection, and breaks it below the adapter.
-func TestConformanceHostPool(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.open, but("concurrency")...)
+func TestVariationHostPool(t *testing.T) {
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.open, but("concurrency", "identity", "payload", "time", "order", "fair", "tenancy", "migrate", "bound", "turn", "slot", "find", "errors", "schedule", "edit", "unique")...)
 }
 
 // suite is how the cases of one run of the suite open their stores.

@@ -30,9 +30,9 @@ func TestVariationInRealTime(t *testing.T) {
 	})
 }
 
-// TestConformanceHostPool is the store on a pool of the host's with one
+// TestVariationHostPool is the store on a pool of the host's with one
 // connection, and breaks it below the adapter.
-func TestConformanceHostPool(t *testing.T) {
+func TestVariationHostPool(t *testing.T) {
 	conformance.Run(t, func(t testing.TB) conformance.Harness {
 		clock := conformance.NewClock()
 		path, plan := filepath.Join(t.TempDir(), "jobs.db"), faults.NewPlan()
