@@ -46,8 +46,16 @@ type store struct {
 	unheard atomic.Int64 // admissions whose answer is still to be lost
 
 	finish   atomic.Pointer[func() error]
-	finishes atomic.Int64 // looks at batches
-	refuse   atomic.Bool  // failure jobs are refused
+	finishes atomic.Int64                 // looks at batches
+	refuse   atomic.Bool                  // failure jobs are refused
+	mute     atomic.Pointer[domain.Fault] // what is paused cannot be told
+}
+
+func (s *store) Paused(ctx context.Context, limit int) ([]domain.Paused, error) {
+	if fault := s.mute.Load(); fault != nil {
+		return nil, fault
+	}
+	return s.Store.Paused(ctx, limit)
 }
 
 func (s *store) FinishBatches(ctx context.Context, ids []domain.BatchID) ([]driven.Finished, error) {

@@ -24,6 +24,7 @@ type pauses struct {
 	off     map[domain.Switch]bool
 	looked  time.Duration // when it was read
 	next    time.Duration // when it is read again
+	said    bool          // that the store cannot tell
 }
 
 func newPauses(s *session) *pauses { return &pauses{session: s} }
@@ -71,8 +72,12 @@ func (p *pauses) refresh() {
 	p.looked = s.clock.now()
 	p.next = p.looked + min(pausedAge, s.cfg.Poll)
 	switch {
-	case domain.CodeOf(err) == domain.Unsupported:
+	case domain.CodeOf(err) == domain.Unsupported: // an older schema, or a right that the user lacks: nothing is paused, which is said
 		p.off, p.next = map[domain.Switch]bool{}, p.looked+pausedOld
+		if !p.said {
+			p.said = true
+			s.fail("list paused", "", err)
+		}
 		return
 	case err != nil:
 		s.fail("list paused", "", err)

@@ -70,3 +70,46 @@ func TestPausedWhileItWorks(t *testing.T) {
 		k.wantState(domain.Ready, ids...)
 	})
 }
+
+// TestPausesThatCannotBeTold: what was paused stays so while the store cannot tell, and
+// before it told once nothing is claimed.
+func TestPausesThatCannotBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.handle("k", done)
+		k.handle("other", done)
+		must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "k"}))
+		gone := &domain.Fault{Code: domain.Unavailable, Op: "list paused"}
+		k.store.mute.Store(gone)
+		held, free := k.put("k", 2), k.put("other", 2)
+		k.started(lease(time.Minute))
+		time.Sleep(time.Minute)
+		k.wantState(domain.Ready, held...)
+		k.wantState(domain.Ready, free...)
+		k.store.mute.Store(nil)
+		time.Sleep(2 * time.Second)
+		k.wantState(domain.Done, free...)
+		k.store.mute.Store(gone)
+		later := k.put("other", 1)
+		time.Sleep(time.Minute)
+		k.wantState(domain.Ready, held...)
+		k.wantState(domain.Done, later...)
+	})
+}
+
+// TestPausesOfAnOlderSchema: a store that has no place for them has jobs run, and it is
+// said, once.
+func TestPausesOfAnOlderSchema(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.handle("k", done)
+		k.store.mute.Store(&domain.Fault{Code: domain.Unsupported, Op: "list paused"})
+		ids := k.put("k", 2)
+		k.started(lease(time.Minute))
+		time.Sleep(time.Hour)
+		k.wantState(domain.Done, ids...)
+		if n := k.count(domain.EventError); n != 1 {
+			t.Errorf("%d errors were told, want one", n)
+		}
+	})
+}
