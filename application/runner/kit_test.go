@@ -51,13 +51,6 @@ type store struct {
 	mute     atomic.Pointer[domain.Fault] // what is paused cannot be told
 }
 
-func (s *store) Paused(ctx context.Context, limit int) ([]domain.Paused, error) {
-	if fault := s.mute.Load(); fault != nil {
-		return nil, fault
-	}
-	return s.Store.Paused(ctx, limit)
-}
-
 func (s *store) FinishBatches(ctx context.Context, ids []domain.BatchID) ([]driven.Finished, error) {
 	s.finishes.Add(1)
 	if door := s.finish.Load(); door != nil {

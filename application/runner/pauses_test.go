@@ -12,6 +12,13 @@ import (
 
 func done(context.Context, driven.Task) error { return nil }
 
+func (s *store) Paused(ctx context.Context, limit int) ([]domain.Paused, error) {
+	if fault := s.mute.Load(); fault != nil {
+		return nil, fault
+	}
+	return s.Store.Paused(ctx, limit)
+}
+
 // TestPausedKindsAndQueuesWait: nothing of them starts, the others do, and they start
 // within a second of being resumed.
 func TestPausedKindsAndQueuesWait(t *testing.T) {
