@@ -86,3 +86,12 @@ func HintOf(err error) string {
 	}
 	return ""
 }
+
+// UnlessEnded gives the error, and nil where it says no more than that the context
+// ended: for whoever was told to end before it began.
+func UnlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && CodeOf(err) == Canceled {
+		return nil
+	}
+	return err
+}

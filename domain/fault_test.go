@@ -103,3 +103,17 @@ func TestTenantInScope(t *testing.T) {
 		t.Errorf("nobody put %q in scope", got)
 	}
 }
+
+func TestUnlessEnded(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended, other := &domain.Fault{Code: domain.Canceled}, &domain.Fault{Code: domain.Invalid}
+	for _, c := range []struct {
+		ctx       context.Context
+		err, want error
+	}{{over, nil, nil}, {over, ended, nil}, {over, context.Canceled, nil}, {over, other, other}, {t.Context(), nil, nil}, {t.Context(), ended, ended}} {
+		if got := domain.UnlessEnded(c.ctx, c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
+			t.Errorf("%v, ended: %v: %v", c.err, c.ctx.Err(), got)
+		}
+	}
+}

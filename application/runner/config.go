@@ -28,8 +28,8 @@ type Config struct {
 	Poll  time.Duration // the longest sleep between two looks: 1 s, or a quarter of a short lease
 
 	// NoPrefetch claims only for free workers. Else, while recent runs are short,
-	// a lane claims up to as many more as it has workers, at most what it lately
-	// ran in 50 ms. They are leased: a crash strands them until the lease ends,
+	// a lane claims up to two more for each of its workers, at most what one of
+	// them lately ran in 50 ms. They are leased: a crash strands them until the lease ends,
 	// and a more urgent job that comes meanwhile waits for them.
 	NoPrefetch bool
 

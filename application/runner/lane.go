@@ -10,6 +10,7 @@ import (
 
 const (
 	shortWork    = 50 * time.Millisecond // what a prefetch may hold at most
+	prefetchMost = 2                     // jobs of a prefetch for each worker
 	emptyFirst   = 10 * time.Millisecond // back-off of contention and of empty claims
 	dryMost      = 100                   // empty claims in a row that need no wait, where the store says there is more
 	emptyLongest = 200 * time.Millisecond
@@ -105,7 +106,7 @@ func (l *lane) prefetch() int {
 	if l.load.Load() >= int64(l.size) && l.session.clock.now()-time.Duration(l.ranAt.Load()) > shortWork {
 		return 0 // every worker is busy with something long
 	}
-	return min(l.size, int(shortWork/mean))
+	return min(prefetchMost*l.size, int(shortWork/mean))
 }
 
 // low is how many waiting jobs are few enough to claim more: what the workers

@@ -64,7 +64,7 @@ func TestPrefetchIsBounded(t *testing.T) {
 		run  time.Duration
 		off  bool
 		most int64
-	}{{time.Millisecond, false, 20}, {10 * time.Millisecond, false, 15}, {30 * time.Millisecond, false, 11}, {60 * time.Millisecond, false, 10}, {time.Millisecond, true, 10}} {
+	}{{time.Millisecond, false, 30}, {10 * time.Millisecond, false, 15}, {30 * time.Millisecond, false, 11}, {60 * time.Millisecond, false, 10}, {time.Millisecond, true, 10}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := newKit(t)

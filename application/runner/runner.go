@@ -146,10 +146,11 @@ func (r *Runner) Stop(ctx context.Context) error {
 	return s.stop(ctx)
 }
 
-// Work runs jobs until the context ends, then stops within StopTimeout.
+// Work runs jobs until the context ends, then stops within StopTimeout. Where the
+// context ends before anything started there is nothing to stop: nil.
 func (r *Runner) Work(ctx context.Context) error {
 	if err := r.Start(ctx); err != nil {
-		return err
+		return domain.UnlessEnded(ctx, err)
 	}
 	r.mu.Lock()
 	s := r.session

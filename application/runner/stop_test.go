@@ -72,8 +72,8 @@ func TestStopWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
 				claimed++
 			}
 		}
-		if claimed != 4 {
-			t.Fatalf("%d are claimed, want 2 running and 2 prefetched", claimed)
+		if claimed != 6 {
+			t.Fatalf("%d are claimed, want 2 running and 4 prefetched", claimed)
 		}
 		ended := make(chan struct{})
 		go func() {
@@ -87,7 +87,7 @@ func TestStopWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
 				ready++
 			}
 		}
-		if ready != 8 || k.count(domain.EventReleased) != 2 {
+		if ready != 8 || k.count(domain.EventReleased) != 4 {
 			t.Fatalf("%d ready, %d released at once", ready, k.count(domain.EventReleased))
 		}
 		<-ended

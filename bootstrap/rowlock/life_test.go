@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowlock/rowlock/adapters/driven/memstore"
 	"github.com/rowlock/rowlock/adapters/driven/system"
+	"github.com/rowlock/rowlock/application/schedules"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/bootstrap/rowlock"
 	"github.com/rowlock/rowlock/domain"
@@ -78,6 +79,24 @@ func TestStopGivesHandlersTheirTimeAndNoMore(t *testing.T) {
 	within(t, began, "the handler")
 	if err := stop(); domain.CodeOf(err) != domain.Canceled {
 		t.Errorf("got %v, want Canceled: a handler did not end", err)
+	}
+}
+
+// Told to end at any moment before the first handler, Work has nothing to report.
+func TestAnEndBeforeTheStart(t *testing.T) {
+	for name, dsn := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, after := range []time.Duration{0, 100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond} {
+				q := open(t, dsn, rowlock.Namespace("app"), rowlock.Migrate())
+				rowlock.Handle(q, ignore[digest])
+				rowlock.Schedule(q, "digest", digest{}, schedules.Every(time.Hour))
+				ctx, cancel := context.WithTimeout(t.Context(), after)
+				if err := q.Work(ctx); err != nil {
+					t.Errorf("ended after %v: %v, of %v", after, err, errors.Unwrap(err))
+				}
+				cancel()
+			}
+		})
 	}
 }
 

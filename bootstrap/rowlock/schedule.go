@@ -80,10 +80,10 @@ func (w worker) keeper(ctx context.Context) (*schedules.Keeper, error) {
 func (w worker) work(ctx context.Context, r *runner.Runner) error {
 	keeper, err := w.keeper(ctx)
 	if err != nil {
-		return err
+		return domain.UnlessEnded(ctx, err)
 	}
 	if err := keeper.Start(ctx); err != nil {
-		return err
+		return domain.UnlessEnded(ctx, err)
 	}
 	ended := context.AfterFunc(ctx, func() { _ = dismiss(ctx, keeper) }) // handlers may take longer to end
 	defer ended()

@@ -23,7 +23,8 @@ type (
 
 // Work runs jobs until the context ends or the queue is closed, then stops
 // gracefully: handlers have StopTimeout to finish. It returns nil after a stop
-// in which all did. Any number of calls may work at once.
+// in which all did, also where the context ended before any started. Any number
+// of calls may work at once.
 func (q *Queue) Work(ctx context.Context, opts ...WorkOption) error {
 	return q.Worker(opts...).Work(ctx)
 }
@@ -60,10 +61,10 @@ func (w worker) Work(ctx context.Context) error {
 	defer leave()
 	r, keeper, err := w.hire(ctx)
 	if err != nil {
-		return err
+		return domain.UnlessEnded(ctx, err)
 	}
 	if err := keeper.Start(ctx); err != nil {
-		return err
+		return domain.UnlessEnded(ctx, err)
 	}
 	return errors.Join(w.work(ctx, r), dismiss(ctx, keeper))
 }
