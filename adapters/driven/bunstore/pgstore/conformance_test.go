@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestConformance is the store on a pool of its own, each case in a schema of its own.
 func TestConformance(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true}.open)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true}.reusing(t).open)
 }
 
 // TestLifecycle is the real services over the store.
@@ -36,7 +36,7 @@ func TestLifecycle(t *testing.T) {
 // TestVariationHostPool is the store on a pool of the host's with one
 // connection, and breaks it below the adapter.
 func TestVariationHostPool(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.open, but("concurrency", "identity", "payload", "time", "order", "fair", "tenancy", "migrate", "bound", "turn", "slot", "find", "errors", "schedule", "edit", "unique")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 1, faults: true}.reusing(t).open, but("concurrency", "identity", "payload", "time", "order", "fair", "tenancy", "migrate", "bound", "turn", "slot", "find", "errors", "schedule", "edit", "unique")...)
 }
 
 // suite is how the cases of one run of the suite open their stores.
@@ -51,6 +51,8 @@ type suite struct {
 
 	shared  *sql.DB // that pool, one for all cases
 	wrapped bool    // with a driver around pgx, as tracing libraries have
+
+	used *used // schemas of cases that are over; nil: none is used again
 }
 
 // schemas counts the schemas of all tests, so that each case has its own.
@@ -70,6 +72,7 @@ func (s suite) config(now *conformance.Clock) pgstore.Config {
 func (s suite) open(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
 	cfg := s.config(clock)
+	there := s.used.take(t, &cfg)
 	h := conformance.Harness{
 		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.host(t)) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
@@ -87,7 +90,9 @@ func (s suite) open(t testing.TB) conformance.Harness {
 		h.Advance = clock.Advance
 	}
 	h.Backend = s.backend(t, cfg, plan)
-	up(t, h.Backend)
+	if !there {
+		up(t, h.Backend)
+	}
 	return h
 }
 

@@ -41,7 +41,7 @@ func TestVariationStrangeNames(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "search_path", "''''")
 	setting(t, dsn, "timezone", "''Asia/Shanghai''")
-	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.open, but("concurrency", "turn", "slot", "fair", "order", "find", "prune", "runners", "migrate", "unique", "payload", "recover")...)
+	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.reusing(t).open, but("concurrency", "turn", "slot", "fair", "order", "find", "prune", "runners", "migrate", "unique", "payload", "recover")...)
 }
 
 // TestVariationSerializable has a database whose transactions are serializable
@@ -49,28 +49,28 @@ func TestVariationStrangeNames(t *testing.T) {
 func TestVariationSerializable(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "serializable")
-	conformance.Run(t, suite{dsn: dsn, clock: true}.open, but("identity", "payload", "find", "order", "time", "errors", "runners", "fair", "lease", "tenancy", "migrate", "schedule")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true}.reusing(t).open, but("identity", "payload", "find", "order", "time", "errors", "runners", "fair", "lease", "tenancy", "migrate", "schedule")...)
 }
 
 // TestVariationSimpleProtocol has a host's pool that sends values in the text.
 func TestVariationSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
-	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).reusing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners")...)
 }
 
 // TestVariationCachedStatements has a host's pool as pgx makes it by default.
 func TestVariationCachedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).open, but("concurrency", "identity", "payload", "bound", "batch", "time", "errors", "tenancy", "turn", "slot", "fair", "edit", "find", "prune", "migrate", "order")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).reusing(t).open, but("concurrency", "identity", "payload", "bound", "batch", "time", "errors", "tenancy", "turn", "slot", "fair", "edit", "find", "prune", "migrate", "order")...)
 }
 
 // TestVariationPreparedStatements has one that the store cannot look into, so
 // that its statements are prepared and kept.
 func TestVariationPreparedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).open, but("concurrency", "turn", "order", "fair", "identity", "tenancy", "time", "errors", "migrate", "edit", "payload", "recover", "slot")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).reusing(t).open, but("concurrency", "turn", "order", "fair", "identity", "tenancy", "time", "errors", "migrate", "edit", "payload", "recover", "slot")...)
 }
 
 // TestVariationPgBouncer has a pooler in transaction mode in between.
 func TestVariationPgBouncer(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover")...)
+	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.reusing(t).open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover")...)
 }
