@@ -26,6 +26,7 @@ const (
 	finished               // its outcome is with the completer
 	lost                   // the runner no longer vouches for the claim
 	outlived               // its timed-out outcome is with the completer, its handler runs on
+	released               // its claim is with the completer to be given back, its handler runs on
 	admitting              // claimed, and not yet known whether its bounds let it start
 )
 

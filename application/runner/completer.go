@@ -183,7 +183,7 @@ func (c *completer) settle(ctx context.Context, batch []settling) (driven.Settle
 	var keep []driven.Holding
 	for i := range batch {
 		if a := batch[i].attempt; a.grip != nil && a.phase.Load() == outlived {
-			keep = append(keep, a.keepings(s.cfg.Lease)...)
+			keep = append(keep, a.keepings(s.span())...)
 		}
 	}
 	if len(keep) > 0 {

@@ -34,12 +34,29 @@ type Config struct {
 	NoPrefetch bool
 
 	StopTimeout time.Duration // how long Work waits for handlers once its context ended: 30 s
+	// Unfinished is what becomes of a job whose handler has not ended by the deadline
+	// of Stop: Release, or Abandon.
+	Unfinished Unfinished
+	// ExitsWithin is how long after that deadline this process is gone, whatever its
+	// handlers do: a released job runs elsewhere once that is over. The lease.
+	ExitsWithin time.Duration
 
 	// Defaults for kinds and jobs that declare none.
 	Retry   domain.RetryPolicy
 	Keep    domain.Retention
 	Timeout time.Duration // 0: none
 }
+
+// Unfinished is what becomes of jobs whose handlers outlast a Stop.
+type Unfinished uint8
+
+const (
+	// Release gives the job back, the attempt unused, due when this process must be
+	// gone; until then it keeps the places that it has under limits and turns.
+	Release Unfinished = iota
+	// Abandon leaves the job to its lease: a sweep puts it back and counts a stall.
+	Abandon
+)
 
 // Bounds of the settings.
 const (
@@ -54,6 +71,7 @@ func (c Config) complete() (Config, error) {
 	c.Renew = cmp.Or(c.Renew, c.Lease/3)
 	c.Poll = cmp.Or(c.Poll, min(time.Second, c.Lease/4))
 	c.StopTimeout = cmp.Or(c.StopTimeout, 30*time.Second)
+	c.ExitsWithin = cmp.Or(c.ExitsWithin, c.Lease)
 	if c.Retry == (domain.RetryPolicy{}) {
 		c.Retry = domain.DefaultRetry()
 	}
@@ -82,6 +100,10 @@ func (c Config) check() error {
 		return unfit("Poll", "it is %v, it must be positive and below the lease of %v", c.Poll, c.Lease)
 	case c.StopTimeout < 0:
 		return unfit("StopTimeout", "it is %v, it must be positive", c.StopTimeout)
+	case c.ExitsWithin < 0 || c.ExitsWithin > domain.MaxDelay/2:
+		return unfit("ExitsWithin", "it is %v, it must be positive and at most %v", c.ExitsWithin, domain.MaxDelay/2)
+	case c.Unfinished > Abandon:
+		return unfit("Unfinished", "it is %d, it must be Release or Abandon", c.Unfinished)
 	case c.Timeout < 0 || c.Timeout > domain.MaxDelay || c.Timeout > 0 && c.Timeout < time.Millisecond:
 		return unfit("Timeout", "it is %v, it must be from 1ms to %v, or 0 for none", c.Timeout, domain.MaxDelay)
 	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:

@@ -51,6 +51,9 @@ func (a *attempt) ends(now time.Duration) []domain.SlotEnd {
 	ends := make([]domain.SlotEnd, len(held))
 	for i, h := range held {
 		ends[i] = domain.SlotEnd{Slot: h.Slot, After: a.left(h, now)}
+		if h.Window == 0 && a.phase.Load() == released { // its handler runs on until this process is gone
+			ends[i].After = a.lane.session.leaves(now)
+		}
 	}
 	return ends
 }

@@ -153,7 +153,9 @@ func TestADeadRunnersSlotsAreReaped(t *testing.T) {
 		k := newKit(t)
 		var g gauge
 		k.handle("k", stubborn(&g, 7*time.Second, time.Second), limited(2), work.Timeout(time.Hour))
-		first := k.started(lease(4 * time.Second))
+		gone := lease(4 * time.Second)
+		gone.Unfinished = runner.Abandon
+		first := k.started(gone)
 		k.sweeping(2*time.Second, 4*time.Second)
 		ids := k.put("k", 6)
 		synctest.Wait()

@@ -120,7 +120,7 @@ func (w *waker) look(now time.Duration, keep bool) (all []driven.Holding, starte
 			continue
 		}
 		if keep && a.keeps() {
-			all = append(all, a.keepings(w.session.cfg.Lease)...)
+			all = append(all, a.keepings(w.session.span())...)
 		}
 		for _, h := range a.grip.list() {
 			if h.Window == 0 {

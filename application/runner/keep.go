@@ -80,7 +80,7 @@ func (s *session) watch() {
 		case s.doubtful(a, now):
 			s.lose(a, false)
 		case a.overdue(now) >= s.cfg.Lease:
-			s.outlive(a)
+			s.outlive(a, 0)
 		case a.phase.Load() == waiting && now-a.taken >= patience:
 			s.giveBack(a)
 		}
@@ -112,14 +112,14 @@ func (s *session) lose(a *attempt, refused bool) {
 }
 
 // outlive records the timed-out attempt of a handler that does not heed its
-// context. It keeps its worker for as long as it runs.
-func (s *session) outlive(a *attempt) {
+// context. It keeps its worker for as long as it runs. Its next attempt is not before least.
+func (s *session) outlive(a *attempt, least time.Duration) {
 	if !a.move(running, outlived) {
 		return
 	}
 	at := s.clock.source.Now()
 	ran := s.clock.now() - time.Duration(a.started.Load())
-	s.complete(a, ending{err: errTimeout, timedOut: true, at: at, ran: ran})
+	s.complete(a, ending{err: errTimeout, timedOut: true, at: at, ran: ran, least: least})
 }
 
 // shutDown ends the context of every running handler. One that is past its
@@ -128,7 +128,7 @@ func (s *session) shutDown() {
 	now := s.clock.now()
 	for _, a := range s.held.list() {
 		if a.overdue(now) > 0 {
-			s.outlive(a)
+			s.outlive(a, s.leaves(now))
 		}
 		_ = a.ctx.end(errShutdown)
 	}

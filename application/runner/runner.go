@@ -132,9 +132,11 @@ func (r *Runner) enter(to state, op string) error {
 // Shortly before the context's deadline the contexts of those still running end
 // with ErrShutdown; a handler that gives up because of it gives its job back,
 // the attempt unused. Stop returns by the deadline even if a handler does not
-// heed its context. It then answers a Canceled fault, and what is unfinished is
-// left to its lease: another runner puts it back once that ran out. Any number
-// of calls is fine, also before Start.
+// heed its context. It then answers a Canceled fault, and what is unfinished was
+// given back, due when this process must be gone (Config.ExitsWithin), its bounds
+// held for as long; with Abandon, and where the store was out of reach, it is left to its
+// lease: another runner puts it back once that ran out. Any number of calls is
+// fine, also before Start.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.state = stopped

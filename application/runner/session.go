@@ -38,7 +38,8 @@ type session struct {
 	buckets   map[string]*bucket   // by stored key
 	served    map[string]*cursor   // of each fair queue
 	counts    [counters]atomic.Int64
-	sleeps    bool // the lanes sleep until something is due; those of a drain do not
+	sleeps    bool         // the lanes sleep until something is due; those of a drain do not
+	gone      atomic.Int64 // when this process is, as the runner counts time; 0: not known yet
 
 	changed  chan struct{} // a drain's: something moved
 	quit     chan struct{} // closed: nothing more is started

@@ -124,7 +124,9 @@ func TestStopAtItsDeadline(t *testing.T) {
 					cause = context.Cause(ctx)
 					return err
 				})
-				r := k.started(lease(time.Minute))
+				cfg := lease(time.Minute)
+				cfg.Unfinished = runner.Abandon
+				r := k.started(cfg)
 				id := k.put("k", 1)[0]
 				synctest.Wait()
 				took, err := k.stopIn(r, 10*time.Second)

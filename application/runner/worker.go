@@ -75,6 +75,7 @@ type ending struct {
 	shutDown bool // its context ended because the runner stops
 	at       time.Time
 	ran      time.Duration
+	least    time.Duration // the next attempt is not before
 }
 
 func (s *session) handle(a *attempt, now time.Duration) {
@@ -128,6 +129,11 @@ func (s *session) ended(a *attempt, end ending) {
 	case a.phase.Load() == lost:
 		s.drop(a, end.ran)
 	default:
+		if a.phase.Load() == released { // too late: whoever takes the job next does it again
+			e := a.event(domain.EventOutcomeDropped)
+			e.Ran, e.Err = end.ran, end.err
+			s.observe(e)
+		}
 		s.held.leave(a, s.waker.end)
 		ring(s.changed)
 	}
@@ -154,6 +160,9 @@ func (s *session) complete(a *attempt, end ending) {
 		seen.Random = rand.Float64()
 	}
 	v := judge(job, seen, a.plan.rule)
+	if v.To == domain.Scheduled {
+		v.After = max(v.After, end.least)
+	}
 	out := driven.Outcome{
 		Ticket: a.claim.Ticket(), To: v.To, After: v.After, Counts: v.Counts, Snoozed: v.Snoozed,
 		Ran: end.ran, Error: v.Error, History: v.History,

@@ -42,6 +42,15 @@ func NoPrefetch() WorkOption { return func(w *worker) { w.runner.NoPrefetch = tr
 // StopTimeout is how long handlers may take to finish once Work is to stop: 30 s by default.
 func StopTimeout(d time.Duration) WorkOption { return func(w *worker) { w.runner.StopTimeout = d } }
 
+// Unfinished says what becomes of jobs whose handlers have not ended by then: runner.Release,
+// the default, gives them back for when this process must be gone, runner.Abandon
+// leaves them to their leases.
+func Unfinished(u runner.Unfinished) WorkOption { return func(w *worker) { w.runner.Unfinished = u } }
+
+// ExitsWithin is how long after the end of StopTimeout this process is gone, whatever
+// its handlers do: the lease by default. What was released runs elsewhere no earlier.
+func ExitsWithin(d time.Duration) WorkOption { return func(w *worker) { w.runner.ExitsWithin = d } }
+
 // DefaultTimeout bounds the attempts of kinds and jobs that declare no timeout.
 func DefaultTimeout(d time.Duration) WorkOption { return func(w *worker) { w.runner.Timeout = d } }
 

@@ -42,6 +42,8 @@ type WorkSettings struct {
 	Poll             time.Duration
 	Upkeep           time.Duration
 	StopTimeout      time.Duration
+	ExitsWithin      time.Duration
+	Abandon          bool // what has not ended by StopTimeout is left to its lease
 	NoPrefetch       bool
 	NoPrune          bool
 	PruneEvery       time.Duration

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driving"
@@ -53,17 +54,24 @@ func (s *shell) work() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&once, "once", false, "run what is due and end")
 	flags.StringSliceVar(&queues, "queue", nil, "work these queues alone, each with its own workers: `a,b=3`")
+	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
+	w.flags(flags)
+	old.flags(flags)
+	return cmd
+}
+
+// flags are those that need no reading.
+func (w *WorkSettings) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&w.Concurrency, "concurrency", 10, "how many `workers` run jobs")
 	flags.DurationVar(&w.Lease, "lease", time.Minute, "how long a job of a runner that vanished is believed to run")
 	flags.DurationVar(&w.Poll, "poll", 0, "the longest wait before looking for jobs (default: 1s, or a quarter of a short lease)")
 	flags.DurationVar(&w.Upkeep, "upkeep", 0, "how often crashed runners' jobs are looked for (default: 30s, or half the lease)")
 	flags.DurationVar(&w.StopTimeout, "stop-timeout", 30*time.Second, "how long running jobs may go on at the end")
-	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
+	flags.DurationVar(&w.ExitsWithin, "exits-within", 0, "how long after that the process is gone: unfinished jobs run elsewhere no earlier (default: the lease)")
+	flags.BoolVar(&w.Abandon, "abandon", false, "leave unfinished jobs to their leases at the end, as a crash would")
 	flags.BoolVar(&w.AllowExec, "allow-exec", false, "handle the kind exec: whoever can enqueue can run commands here")
 	flags.BoolVar(&w.HTTPAllowPrivate, "http-allow-private", false, "let the kind http reach private and local addresses")
 	flags.StringVar(&w.Config, "config", "", "a YAML `FILE` with the schedules that this worker declares")
-	old.flags(flags)
-	return cmd
 }
 
 // readQueues reads "web" and "mail=3"; a queue without a number has all workers.

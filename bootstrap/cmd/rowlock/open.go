@@ -74,10 +74,13 @@ func workOptions(w *cli.WorkSettings) []rowlock.WorkOption {
 	opts := []rowlock.WorkOption{
 		rowlock.Concurrency(w.Concurrency), rowlock.Queues(runner.Queues(w.Queues)),
 		rowlock.Lease(w.Lease), rowlock.Poll(w.Poll), rowlock.Upkeep(w.Upkeep), rowlock.StopTimeout(w.StopTimeout),
-		rowlock.PruneEvery(w.PruneEvery),
+		rowlock.ExitsWithin(w.ExitsWithin), rowlock.PruneEvery(w.PruneEvery),
 	}
 	if w.NoPrune {
 		opts = append(opts, rowlock.NoPrune())
+	}
+	if w.Abandon {
+		opts = append(opts, rowlock.Unfinished(runner.Abandon))
 	}
 	if w.NoPrefetch {
 		opts = append(opts, rowlock.NoPrefetch())
