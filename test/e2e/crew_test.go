@@ -71,10 +71,11 @@ func crew(gauge string) error {
 		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
 	}, work.Timeout(time.Minute))
 	batchKinds(q, gauge)
+	stubborn(q, gauge)
 	opts := []rowlock.WorkOption{
 		rowlock.Concurrency(16), rowlock.Lease(lease), rowlock.Poll(200 * time.Millisecond), rowlock.Upkeep(500 * time.Millisecond),
 	}
-	err = q.Work(ctx, append(opts, batchOptions()...)...)
+	err = q.Work(ctx, append(append(opts, batchOptions()...), stopOptions()...)...)
 	return errors.Join(err, q.Close())
 }
 
