@@ -12,6 +12,8 @@ var (
 	ErrTimeout = errors.New("rowlock: the attempt ran over its timeout")
 	// ErrLeaseLost says that the runner can no longer vouch for its claim: another runner may take the job.
 	ErrLeaseLost = errors.New("rowlock: the lease was lost")
+	// ErrCancelled says that an operator cancelled the job: it is over, whatever the handler answers.
+	ErrCancelled = errors.New("rowlock: the job was cancelled")
 	// ErrShutdown says that the runner's deadline for stopping came.
 	ErrShutdown = errors.New("rowlock: the runner is shutting down")
 )

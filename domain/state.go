@@ -88,7 +88,7 @@ func CanMove(act Act, from, to State) bool {
 	case ActRetry:
 		return (from.Pending() || from.Terminal()) && (to == Ready || to == Scheduled)
 	case ActCancel:
-		return from.Pending() && to == Cancelled
+		return (from.Pending() || from == Running) && to == Cancelled
 	case ActReschedule:
 		return from.Pending() && (to == Ready || to == Scheduled)
 	}

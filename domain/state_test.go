@@ -27,6 +27,7 @@ var moves = map[domain.Act]map[domain.State][]domain.State{
 	},
 	domain.ActCancel: {
 		domain.Ready: {domain.Cancelled}, domain.Scheduled: {domain.Cancelled}, domain.Blocked: {domain.Cancelled},
+		domain.Running: {domain.Cancelled},
 	},
 	domain.ActReschedule: {
 		domain.Ready: {domain.Ready, domain.Scheduled}, domain.Scheduled: {domain.Ready, domain.Scheduled},

@@ -10,6 +10,7 @@ import (
 var (
 	ErrTimeout   = domain.ErrTimeout
 	ErrLeaseLost = domain.ErrLeaseLost
+	ErrCancelled = domain.ErrCancelled
 	ErrShutdown  = domain.ErrShutdown
 )
 

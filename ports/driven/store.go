@@ -41,8 +41,8 @@ type Inserter interface {
 	// (unique/frees), that of a window with its row (unique/window). Of holders that an
 	// earlier row of the call wrote or changed the last word counts (unique/twice).
 	// A batch that a row names must be there, of the row's tenant or of none, and not
-	// sealed, else the call is NotFound or a Conflict and nothing is written
-	// (batch/sealed). Only what was written is a member (batch/existing).
+	// sealed, else the call is NotFound or a Conflict whose Subject is the batch's id,
+	// and nothing is written (batch/sealed). Only what was written is a member (batch/existing).
 	// Rows come validated; the store writes now + Due.After by its own clock,
 	// and a row that is due is ready (insert/due), whether its turns are free or not.
 	Insert(context.Context, []domain.NewJob) ([]Inserted, error)
@@ -163,7 +163,8 @@ type Settled struct {
 type Leases interface {
 	// Renew sets the lease of every ticket to the store's now + Lease, guarded by
 	// token and state and not by time: a lapsed lease that nobody took is renewed
-	// (lease/lapsed). Tickets that no longer hold their job are Lost (lease/lost).
+	// (lease/lapsed). Tickets that no longer hold their job are Lost (lease/lost), but
+	// for those of a job that is cancelled: these are Cancelled (lease/cancelled).
 	Renew(context.Context, RenewRequest) (Renewed, error)
 	// Recover puts back claims whose lease ran out, by the store's clock, at most
 	// Limit (recover/bounded). What becomes of each is domain.StallPolicy.Next; its history
@@ -186,7 +187,8 @@ type Renewal struct {
 
 // Renewed is the answer of a Renew.
 type Renewed struct {
-	Lost []domain.JobID
+	Lost      []domain.JobID
+	Cancelled []domain.JobID // not renewed either; a call that renews all asks for none
 }
 
 // RecoverRequest bounds one sweep.
@@ -239,8 +241,11 @@ type Editor interface {
 	// if its chains were released from it meanwhile (turn/unchain). A batch that is not
 	// finished waits for it again, a finished one never moves (batch/retried).
 	Retry(context.Context, EditRequest) ([]domain.Edited, error)
-	// Cancel makes waiting jobs cancelled (edit/cancel); a cancelled one stays so
-	// and is no fault; running, done, dead: Conflict.
+	// Cancel makes waiting jobs cancelled (edit/cancel), and running ones at once: the
+	// claim is over, its outcome Dropped, attempts stay, and the row says which runner it
+	// was (edit/cancel-running). What such a job holds of its bounds stays taken until its
+	// runner gives it back or a sweep finds it, for the handler may run on
+	// (slot/cancelled). A cancelled one stays so and is no fault; done, dead: Conflict.
 	Cancel(context.Context, EditRequest) ([]domain.Edited, error)
 	// Delete removes rows (edit/delete) with their turns (turn/delete). Running:
 	// Conflict naming the runner.

@@ -47,6 +47,7 @@ func slotCases() []testCase {
 		{"expire", slotExpire},
 		{"orphan", slotOrphan},
 		{"return", slotReturn},
+		{"cancelled", slotCancelled},
 		{"live", slotLive},
 		{"pages", slotPages},
 		{"idle", slotIdle},

@@ -291,10 +291,29 @@ func turnCancel(c *rig) {
 		equal(c, "keys of the cancelled job", names, busy.keys())
 		c.woken(1, names...)
 		c.over(c.startOnly(last), done)
+		c.passesOn(turn)
 	}
 	plain := c.one()
 	got, err := c.store.Cancel(c.Context(), edits(plain))
 	equal(c, "keys of a cancelled job without turns", len(c.touched("cancel", got, err, plain)), 0)
+}
+
+// passesOn: one that is cancelled while it runs leaves its turn as well, once its handler
+// is gone and what it held is given back.
+func (c *rig) passesOn(turn set) {
+	c.Helper()
+	runs, next := c.one(turn), c.one(turn)
+	busy := c.startOnly(runs)
+	got, err := c.store.Cancel(c.Context(), edits(runs))
+	names := c.touched("cancel of a running job", got, err, runs)
+	equal(c, "keys of the cancelled job", names, busy.keys())
+	c.woken(0, names...)
+	c.startNone()
+	for _, s := range busy.slots {
+		c.hold(driven.Holding{Ticket: busy.Ticket(), Slot: s.Slot, End: true})
+	}
+	c.woken(1, names...)
+	c.over(c.startOnly(next), done)
 }
 
 // delete: so it is for one that is deleted, also a dead one that blocks its chain.

@@ -117,7 +117,9 @@ func bulkEdit(c *rig) {
 	check("reschedule", c.reschedule(domain.Due{After: 2 * long}, mixed...))
 	check("retry", c.retry(domain.Due{}, mixed...))
 	equal(c, "ready jobs", c.count(domain.Filter{States: []domain.State{domain.Ready}}), len(ids))
-	check("cancel", c.cancel(mixed...))
+	waiting := edits(mixed...)
+	waiting.States = []domain.State{domain.Ready}
+	check("cancel", c.edits(waiting)["cancel"]())
 	equal(c, "cancelled jobs", c.count(domain.Filter{States: []domain.State{domain.Cancelled}}), len(ids))
 	check("delete", c.delete(mixed...))
 	equal(c, "rows", c.count(domain.Filter{}), 1)

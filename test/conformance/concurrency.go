@@ -345,13 +345,14 @@ func concurrencySweepers(c *rig) {
 	}
 }
 
-// cancel: the answer to a cancel equals the final row, however it races a claim and its outcome.
+// cancel: the answer to a cancel equals the final row, however it races a claim and its outcome;
+// of the two one alone is taken.
 func concurrencyCancel(c *rig) {
 	stores := c.handles(4)
 	for range size(6, 40) {
 		ids := c.add(c.jobs(20)...)
 		var mu sync.Mutex
-		ran, cancelled := map[domain.JobID]bool{}, map[domain.JobID]bool{}
+		ended, cancelled := map[domain.JobID]bool{}, map[domain.JobID]bool{}
 		c.race(4, func(i int) error {
 			for k := range ids {
 				runtime.Gosched() // let the others in
@@ -361,12 +362,13 @@ func concurrencyCancel(c *rig) {
 						return err
 					}
 					for _, j := range got.Jobs {
-						mu.Lock()
-						ran[j.Job.ID] = true
-						mu.Unlock()
-						if err := c.endNow(stores[i], j); err != nil {
+						taken, err := c.tryEnd(stores[i], j)
+						if err != nil {
 							return err
 						}
+						mu.Lock()
+						ended[j.Job.ID] = taken
+						mu.Unlock()
 					}
 					continue
 				}
@@ -383,8 +385,8 @@ func concurrencyCancel(c *rig) {
 		})
 		for _, id := range ids {
 			row := c.get(id)
-			if cancelled[id] != (row.State == domain.Cancelled) || ran[id] != (row.State == domain.Done) || cancelled[id] == ran[id] {
-				c.Fatalf("job %s is %s; a cancel was granted: %v, it was claimed: %v", id, row.State, cancelled[id], ran[id])
+			if cancelled[id] != (row.State == domain.Cancelled) || ended[id] != (row.State == domain.Done) || cancelled[id] == ended[id] {
+				c.Fatalf("job %s is %s; a cancel was granted: %v, an outcome was taken: %v", id, row.State, cancelled[id], ended[id])
 			}
 		}
 	}
@@ -392,13 +394,21 @@ func concurrencyCancel(c *rig) {
 
 // endNow settles a live claim, whose outcome must be taken.
 func (c *rig) endNow(s driven.Store, j driven.Claimed) error {
-	return uncontended(func() error {
+	taken, err := c.tryEnd(s, j)
+	if err == nil && !taken {
+		err = fmt.Errorf("the outcome of %s was dropped", j.Job.ID)
+	}
+	return err
+}
+
+// tryEnd settles a claim and says whether its outcome was taken.
+func (c *rig) tryEnd(s driven.Store, j driven.Claimed) (taken bool, err error) {
+	err = uncontended(func() error {
 		got, err := s.Settle(c.Context(), []driven.Outcome{done(j)})
-		if err == nil && len(got.Dropped) > 0 {
-			return fmt.Errorf("the outcome of %s was dropped", j.Job.ID)
-		}
+		taken = len(got.Dropped) == 0
 		return err
 	})
+	return taken, err
 }
 
 // retry: of dead jobs with one key, retried at once, one comes back and the others are refused.

@@ -13,6 +13,7 @@ func leaseCases() []testCase {
 		{"lapsed", leaseLapsed},
 		{"settles", leaseSettles},
 		{"lost", leaseLost},
+		{"cancelled", leaseCancelled},
 		{"same", leaseSame},
 		{"stuck", leaseStuck},
 		{"many", leaseMany},

@@ -240,7 +240,9 @@ func (w *walk) renewSome() {
 	w.note("renew %+v", r)
 	got, err := w.store.Renew(w.Context(), r)
 	w.ok("renew", err)
-	equal(w.rig, "lost claims", sorted(got.Lost), sorted(w.ref.renew(r)))
+	want := w.ref.renew(r)
+	equal(w.rig, "lost claims", sorted(got.Lost), sorted(want.Lost))
+	equal(w.rig, "cancelled claims", sorted(got.Cancelled), sorted(want.Cancelled))
 }
 
 func (w *walk) recoverSome() {

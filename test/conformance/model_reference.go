@@ -180,15 +180,18 @@ func (m *reference) settleOne(r *refRow, o driven.Outcome) {
 	}
 }
 
-func (m *reference) renew(q driven.RenewRequest) (lost []domain.JobID) {
+func (m *reference) renew(q driven.RenewRequest) (answer driven.Renewed) {
 	for _, t := range q.Tickets {
-		if r, ok := m.holds(t.Ticket); ok {
+		switch r, ok := m.holds(t.Ticket); {
+		case ok:
 			r.LeaseUntil, r.Stuck = m.now.Add(q.Lease), t.Stuck
-		} else {
-			lost = append(lost, t.Ticket.ID)
+		case r != nil && r.State == domain.Cancelled:
+			answer.Cancelled = append(answer.Cancelled, t.Ticket.ID)
+		default:
+			answer.Lost = append(answer.Lost, t.Ticket.ID)
 		}
 	}
-	return lost
+	return answer
 }
 
 func (m *reference) recover(q driven.RecoverRequest) (swept []driven.Recovery) {
@@ -240,9 +243,10 @@ func (m *reference) cancel(q driven.EditRequest) []domain.Code {
 		switch {
 		case r.State == domain.Cancelled:
 			return ""
-		case !r.State.Pending():
+		case r.State.Terminal():
 			return domain.Conflict
 		}
+		r.release()
 		m.finish(r, domain.Cancelled, r.Keep.For(domain.Cancelled, domain.Retention{Cancelled: q.Keep}))
 		return ""
 	})

@@ -16,7 +16,7 @@ func mustsOfThePorts(t *testing.T) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no source of the ports: %v", err)
 	}
-	named := regexp.MustCompile(`\(([a-z]+/[a-z]+)\)`)
+	named := regexp.MustCompile(`\(([a-z]+/[a-z-]+)\)`)
 	var found []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -28,7 +28,7 @@ type mutant struct {
 func mutants() []mutant {
 	return slices.Concat(claimMutants(), fairMutants(), settleMutants(), uniqueMutants(), nameMutants(), dataMutants(), editMutants(), findMutants(), otherMutants(),
 		admitMutants(), wakeMutants(), declareMutants(), slotMutants(), turnMutants(),
-		policyMutants(), failureMutants(), batchMutants(), scheduleMutants(), laterMutants(), switchMutants())
+		policyMutants(), failureMutants(), batchMutants(), scheduleMutants(), laterMutants(), switchMutants(), cancelMutants())
 }
 
 // TestMutants shows that the cases can fail: each store is broken in one way and
@@ -272,18 +272,20 @@ func claimMutants() []mutant {
 	}
 }
 
-func settleMutants() []mutant {
-	tokens := func(b *broken) map[domain.JobID]domain.Token {
-		held := map[domain.JobID]domain.Token{}
-		b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
-			got, err := b.Store.Claim(ctx, r)
-			for _, j := range got.Jobs {
-				held[j.Job.ID] = j.Token
-			}
-			return got, err
+// tokens learns who holds each job.
+func tokens(b *broken) map[domain.JobID]domain.Token {
+	held := map[domain.JobID]domain.Token{}
+	b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
+		got, err := b.Store.Claim(ctx, r)
+		for _, j := range got.Jobs {
+			held[j.Job.ID] = j.Token
 		}
-		return held
+		return got, err
 	}
+	return held
+}
+
+func settleMutants() []mutant {
 	return []mutant{
 		{"forgets the fence of an outcome", func(b *broken, _ *Harness) {
 			held := tokens(b)
@@ -792,7 +794,7 @@ func editMutants() []mutant {
 		},
 		{
 			"says that every cancel was done", func(b *broken, _ *Harness) { b.onCancel = agree(b.Store.Cancel) },
-			[]string{"edit/cancel", "edit/running", "concurrency/cancel"},
+			[]string{"edit/cancel", "edit/cancel-running", "concurrency/cancel"},
 		},
 		{
 			"says that every delete was done", func(b *broken, _ *Harness) { b.onDelete = agree(b.Store.Delete) },

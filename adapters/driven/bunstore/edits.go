@@ -17,20 +17,24 @@ var (
 
 func newEditTexts(d *Dialect) editTexts {
 	due, c := dueSet(d.Words.Now, d.Words.BigInt), d.Marks.Compile
-	update := func(cols []Col, set ...Assign) Stmt {
+	// The rows are locked since they were judged; where they may not be is said once more.
+	update := func(cols []Col, where string, set ...Assign) Stmt {
 		return c(d.Forms.Update(Update{
 			Table: d.Table("jobs"), From: d.Words.Rows("$2", cols),
-			Where: "j.id = o.id AND j.state <> 3", Set: append(set, Assign{"blocked_on", "NULL"}),
+			Where: "j.id = o.id AND " + where, Set: append(set, Assign{"blocked_on", "NULL"}),
 		}))
 	}
+	const notRunning, live = "j.state <> 3", "j.state + 0 < 4"
 	return editTexts{
 		find: c(editFindText(d)),
-		retry: update(retryCols, append(slices.Clone(due),
+		retry: update(retryCols, notRunning, append(slices.Clone(due),
 			Assign{"attempts", "0"}, Assign{"stalls", "0"}, Assign{"finished_at", "0"},
 			Assign{"result", "''"}, Assign{"unique_lock", "o.lock"})...),
-		reschedule: update(idCols, append(due, Assign{"due_at", dueExpr(d.Words.Now, d.Words.BigInt)})...),
-		cancel: update(cancelCols,
+		reschedule: update(idCols, notRunning, append(due, Assign{"due_at", dueExpr(d.Words.Now, d.Words.BigInt)})...),
+		cancel: update(cancelCols, live,
 			Assign{"state", "6"},
+			Assign{"token", "NULL"}, // of one that runs; settled stays: nobody recorded an outcome
+			Assign{"stuck", "0"},
 			Assign{"wake_at", "CASE WHEN o.keep < 0 THEN 0 ELSE " + d.Words.Now + " + o.keep END"},
 			Assign{"finished_at", d.Words.Now},
 			Assign{"unique_lock", d.Words.Ended()}),
@@ -115,8 +119,6 @@ func (s *Store) Cancel(ctx context.Context, r driven.EditRequest) ([]domain.Edit
 			return errAsIs
 		case domain.CanMove(domain.ActCancel, row.state, domain.Cancelled):
 			return nil
-		case row.state == domain.Running:
-			return running(ch.op, row)
 		}
 		return clash(ch.op, row.id, "it is "+row.state.String())
 	}

@@ -20,6 +20,13 @@ func RenewText(d *Dialect) string {
 	})
 }
 
+// CancelledText finds those of the tickets $2 whose job is cancelled.
+func CancelledText(d *Dialect) string {
+	return d.Forms.Select(Select{
+		Columns: "j.id, o.token", From: d.Table("jobs"), Join: d.Words.Rows("$2", ticketCols), Where: "j.id = o.id AND j.state + 0 = 6",
+	})
+}
+
 // Renew is one transaction over all tickets.
 func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewed, error) {
 	var res driven.Renewed
@@ -32,18 +39,16 @@ func (s *Store) Renew(ctx context.Context, r driven.RenewRequest) (driven.Renewe
 	err := s.batch(len(parts))(ctx, "renew", func(ctx context.Context, c Conn) error {
 		res = driven.Renewed{}
 		for _, part := range parts {
-			lost, err := s.renew(ctx, c, part, MS(r.Lease))
-			if err != nil {
+			if err := s.renew(ctx, c, part, MS(r.Lease), &res); err != nil {
 				return err
 			}
-			res.Lost = append(res.Lost, lost...)
 		}
 		return nil
 	})
 	return res, err
 }
 
-func (s *Store) renew(ctx context.Context, c Conn, part []driven.Renewal, lease int64) ([]domain.JobID, error) {
+func (s *Store) renew(ctx context.Context, c Conn, part []driven.Renewal, lease int64, res *driven.Renewed) error {
 	var a Array
 	tickets := make([]domain.Ticket, len(part))
 	for i, t := range part {
@@ -52,7 +57,20 @@ func (s *Store) renew(ctx context.Context, c Conn, part []driven.Renewal, lease 
 	}
 	n, err := s.exec(ctx, c, s.t.renew, s.now(), a.String(), lease)
 	if err != nil || n == len(part) {
-		return nil, err
+		return err
 	}
-	return s.unmatched(ctx, c, s.t.held, tickets)
+	held, err := s.matched(ctx, c, s.t.held, tickets)
+	if err != nil {
+		return err
+	}
+	tickets = slices.DeleteFunc(tickets, func(t domain.Ticket) bool { return held[t] })
+	ended, err := s.matched(ctx, c, s.t.givenUp, tickets)
+	for _, t := range tickets {
+		if ended[t] {
+			res.Cancelled = append(res.Cancelled, t.ID)
+		} else {
+			res.Lost = append(res.Lost, t.ID)
+		}
+	}
+	return err
 }

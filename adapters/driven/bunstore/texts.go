@@ -12,6 +12,7 @@ type texts struct {
 	settled  Stmt // which of the tickets $2 were settled by their token
 	renew    Stmt
 	held     Stmt // which of the tickets $2 still hold
+	givenUp  Stmt // which of the tickets $2 are of cancelled jobs
 	expired  Stmt // claims whose lease ran out, but runner $2's, at most $3
 	putBack  Stmt
 	fallen   Stmt      // what the failure jobs of the claims $2 are made of
@@ -45,6 +46,7 @@ func newTexts(d *Dialect) texts {
 		settled:     c(ticketsText(d, "j.settled")),
 		renew:       c(RenewText(d)),
 		held:        c(ticketsText(d, "j.token")),
+		givenUp:     c(CancelledText(d)),
 		expired:     c(ExpiredText(d)),
 		putBack:     c(PutBackText(d)),
 		fallen:      c(FallenText(d)),

@@ -12,12 +12,14 @@ import (
 func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (answer driven.Renewed, err error) {
 	err = s.do(ctx, "renew", func(now time.Time) error {
 		for _, t := range req.Tickets {
-			r := s.find(t.Ticket.ID, "")
-			if r == nil || !r.holds(t.Ticket) {
+			switch r := s.find(t.Ticket.ID, ""); {
+			case r != nil && r.holds(t.Ticket):
+				s.change(r, func() { r.LeaseUntil, r.Stuck = cut(now.Add(req.Lease)), t.Stuck })
+			case r != nil && r.State == domain.Cancelled:
+				answer.Cancelled = append(answer.Cancelled, t.Ticket.ID)
+			default:
 				answer.Lost = append(answer.Lost, t.Ticket.ID)
-				continue
 			}
-			s.change(r, func() { r.LeaseUntil, r.Stuck = cut(now.Add(req.Lease)), t.Stuck })
 		}
 		return nil
 	})

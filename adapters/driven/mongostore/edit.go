@@ -18,6 +18,7 @@ const editTries = 6
 
 var editFields = bson.D{
 	{Key: "state", Value: 1},
+	{Key: "token", Value: 1},
 	{Key: "tenant", Value: 1},
 	{Key: "runner", Value: 1},
 	{Key: "unique_key", Value: 1},

@@ -15,6 +15,7 @@ import (
 var (
 	notRunning = bson.D{{Key: "$ne", Value: domain.Running}}
 	pending    = bson.D{{Key: "$lte", Value: domain.Blocked}}
+	live       = bson.D{{Key: "$lte", Value: domain.Running}}
 )
 
 // change runs an edit.
@@ -178,6 +179,8 @@ func moves(rows []*row, due domain.Due, now int64) []group {
 }
 
 // Cancel keeps each document as long as it asks for itself, else as the request says.
+// One that runs is guarded by the token that was read beside its state. What its claim
+// holds is left to its runner or to a sweep.
 func (s *store) Cancel(ctx context.Context, req driven.EditRequest) ([]domain.Edited, error) {
 	e := &edit{op: "cancel", req: req, ends: true}
 	e.judge = func(r *row) (bool, error) {
@@ -191,29 +194,42 @@ func (s *store) Cancel(ctx context.Context, req driven.EditRequest) ([]domain.Ed
 	}
 	return s.change(ctx, e, func(now int64) {
 		e.write = func(ctx context.Context, rows []*row) (map[key]bool, error) {
-			return e.guarded(ctx, rows, cancels(rows, req.Keep, now), pending)
+			return e.guarded(ctx, rows, cancels(rows, req.Keep, now), live)
 		}
 	})
 }
 
-// cancels groups documents by how long they stay.
+// cancels groups documents by how long they stay and by the claim that they are under.
 func cancels(rows []*row, def time.Duration, now int64) (groups []group) {
-	at := map[int64]int{}
+	type alike struct {
+		until int64
+		token key // zero: it waits
+	}
+	at := map[alike]int{}
 	for _, r := range rows {
-		until := expiry(now, r.keep(domain.Cancelled, domain.Retention{Cancelled: def}))
-		i, there := at[until]
+		k := alike{expiry(now, r.keep(domain.Cancelled, domain.Retention{Cancelled: def})), r.Token}
+		i, there := at[k]
 		if !there {
 			i = len(groups)
-			at[until] = i
+			at[k] = i
 			c := &change{}
 			c.put("state", domain.Cancelled)
-			c.end(now, until)
+			c.drop("token", "stuck")
+			c.end(now, k.until)
 			c.leave()
-			groups = append(groups, group{change: c})
+			groups = append(groups, group{change: c, where: underToken(k.token)})
 		}
 		groups[i].ids = append(groups[i].ids, r.ID)
 	}
 	return groups
+}
+
+// underToken chooses documents that are claimed under a token or, with none, that are not.
+func underToken(token key) bson.D {
+	if token.IsZero() {
+		return bson.D{noToken}
+	}
+	return bson.D{{Key: "token", Value: token}}
 }
 
 // Delete removes documents. One that somebody else removed since the look is gone as asked.

@@ -27,7 +27,7 @@ func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (answer driv
 		case t.contended != nil:
 			return t.contended
 		}
-		answer.Lost, err = s.lost(ctx, req.Tickets)
+		answer, err = s.lost(ctx, req.Tickets)
 		return err
 	})
 	return answer, err
@@ -58,27 +58,31 @@ func renewals(req *driven.RenewRequest, until int64) (writes []mongo.WriteModel)
 	return writes
 }
 
-// lost gives the tickets that no longer hold their job.
-func (s *store) lost(ctx context.Context, tickets []driven.Renewal) (lost []domain.JobID, err error) {
-	holders := make(map[key]key, len(tickets))
+// lost gives the tickets that no longer hold their job, those of cancelled ones apart.
+func (s *store) lost(ctx context.Context, tickets []driven.Renewal) (answer driven.Renewed, err error) {
+	found := make(map[key]*row, len(tickets))
 	for _, part := range chunks(tickets, small) {
 		ids := make([]key, len(part))
 		for i := range part {
 			ids[i] = key(part[i].Ticket.ID)
 		}
-		filter := bson.D{among(ids), {Key: "state", Value: domain.Running}}
-		rows, err := readAll(ctx, s.jobs, filter, options.Find().SetBatchSize(writeBound).SetProjection(bson.D{{Key: "token", Value: 1}}))
+		fields := bson.D{{Key: "token", Value: 1}, {Key: "state", Value: 1}}
+		rows, err := readAll(ctx, s.jobs, bson.D{among(ids)}, options.Find().SetBatchSize(writeBound).SetProjection(fields))
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		for i := range rows {
-			holders[rows[i].ID] = rows[i].Token
+			found[rows[i].ID] = &rows[i]
 		}
 	}
 	for _, t := range tickets {
-		if holder, held := holders[key(t.Ticket.ID)]; !held || holder != key(t.Ticket.Token) || t.Ticket.Token.IsZero() {
-			lost = append(lost, t.Ticket.ID)
+		switch r := found[key(t.Ticket.ID)]; {
+		case r != nil && r.State == domain.Running && r.Token == key(t.Ticket.Token) && !t.Ticket.Token.IsZero():
+		case r != nil && r.State == domain.Cancelled:
+			answer.Cancelled = append(answer.Cancelled, t.Ticket.ID)
+		default:
+			answer.Lost = append(answer.Lost, t.Ticket.ID)
 		}
 	}
-	return lost, nil
+	return answer, nil
 }

@@ -116,13 +116,15 @@ func (t *tx) settle(r *record, o *driven.Outcome) {
 func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (answer driven.Renewed, err error) {
 	err = s.do(ctx, "renew", func(t *tx) error {
 		for _, ticket := range req.Tickets {
-			r, held := t.held(ticket.Ticket)
-			if !held {
+			switch r, held := t.held(ticket.Ticket); {
+			case held:
+				r.LeaseUntil, r.Stuck = t.in(req.Lease), ticket.Stuck
+				t.put(r)
+			case r.State == domain.Cancelled: // an operator was faster than the handler
+				answer.Cancelled = append(answer.Cancelled, ticket.Ticket.ID)
+			default:
 				answer.Lost = append(answer.Lost, ticket.Ticket.ID)
-				continue
 			}
-			r.LeaseUntil, r.Stuck = t.in(req.Lease), ticket.Stuck
-			t.put(r)
 		}
 		return nil
 	})

@@ -34,6 +34,7 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 		"settle_done":  bunstore.DoneText(d),
 		"settle_any":   bunstore.SettleText(d),
 		"renew":        bunstore.RenewText(d),
+		"renew_gone":   bunstore.CancelledText(d),
 		"expired":      bunstore.ExpiredText(d),
 		"put_back":     bunstore.PutBackText(d),
 		"prune":        bunstore.PruneText(d, domain.Done, false),

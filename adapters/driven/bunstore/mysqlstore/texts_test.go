@@ -38,6 +38,7 @@ func hotTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 		"settle_any":       st.any,
 		"next":             c(bunstore.NextText(d)),
 		"renew":            c(bunstore.RenewText(d)),
+		"renew_gone":       c(bunstore.CancelledText(d)),
 		"expired":          c(bunstore.ExpiredText(d)),
 		"put_back":         c(bunstore.PutBackText(d)),
 		"prune":            c(bunstore.PruneText(d, domain.Done, false)),

@@ -36,6 +36,7 @@ func TestGolden(t *testing.T) {
 		"settle_done":  newSettler(&d).done.Text,
 		"settle_any":   newSettler(&d).any.Text,
 		"renew":        d.Marks.Compile(bunstore.RenewText(&d)).Text,
+		"renew_gone":   d.Marks.Compile(bunstore.CancelledText(&d)).Text,
 		"expired":      d.Marks.Compile(bunstore.ExpiredText(&d)).Text,
 		"put_back":     d.Marks.Compile(bunstore.PutBackText(&d)).Text,
 		"slots_take":   d.Marks.Compile(bunstore.TakeSlotsText(&d)).Text,
