@@ -25,7 +25,7 @@ const (
 	EventFailureJobNotAdded // a job died and its failure job was refused
 	EventBatchFinished
 	EventScheduleFired
-	EventScheduleSkipped // ticks passed without a job of their own, or a schedule cannot be followed
+	EventScheduleSkipped // ticks passed without a job of their own, or a declared one is left out
 	EventError           // a loop or a call failed; it goes on
 	eventTypes
 )
@@ -65,6 +65,7 @@ type Event struct {
 	Delay     time.Duration // until the next attempt
 	Waited    time.Duration // from due to claimed
 	Count     int           // for events of many rows, e.g. pruned
+	AtLeast   bool          // Count is of those that were counted: there are more
 	Batch     BatchID       // of EventBatchFinished, and of a member's EventEnqueued
 	Schedule  string        // its name
 	Operation string        // what failed, for EventError; what became of the holder, for EventEnqueued

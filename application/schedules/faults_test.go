@@ -45,8 +45,53 @@ func TestABadRowBreaksOnlyItself(t *testing.T) {
 				t.Errorf("%s is not marked: %+v", name, row)
 			}
 		}
-		if told := e.heard(domain.EventScheduleSkipped); len(told) != 5 {
+		told := e.heard(domain.EventError)
+		if len(told) != 5 || len(e.heard(domain.EventScheduleSkipped)) != 0 {
 			t.Errorf("told %d times of 5: %+v", len(told), told)
+		}
+		for _, event := range told {
+			if event.Operation != "follow schedule" || event.Schedule == "" || domain.CodeOf(event.Err) != domain.Invalid {
+				t.Errorf("told %+v", event)
+			}
+		}
+	})
+}
+
+// TestWhatTheStoreMarkedIsTold: it reads rows that nobody else sees.
+func TestWhatTheStoreMarkedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, time.Now)
+		unread := schedule(t, "unread", schedules.Every(time.Minute))
+		unread.Broken = "its stored job cannot be read"
+		s.unread = []domain.Schedule{unread}
+		var e ears
+		defer keep(t, s, &e, "app", schedule(t, "good", schedules.Every(time.Second)))()
+		time.Sleep(5 * time.Second)
+		told := e.heard(domain.EventError)
+		if len(told) != 1 || told[0].Schedule != "unread" || !strings.Contains(told[0].Err.Error(), unread.Broken) {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
+
+// TestTooManyToBeCounted: a count that stopped says so.
+func TestTooManyToBeCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, time.Now)
+		often := schedule(t, "often", schedules.Cron("*/5 * * * * *", ""))
+		stop := keep(t, s, nil, "app", often)
+		time.Sleep(7 * time.Second)
+		stop()
+		for n, down := range []time.Duration{time.Hour, 24 * time.Hour} { // 720 and 17,280 ticks
+			time.Sleep(down)
+			var e ears
+			stop := keep(t, s, &e, "app", often)
+			time.Sleep(time.Second)
+			stop()
+			told := e.heard(domain.EventScheduleSkipped)
+			if len(told) != 1 || told[0].AtLeast != (n > 0) || told[0].Count < 700 || told[0].Count > 10_000 {
+				t.Errorf("%v down: told %+v", down, told)
+			}
 		}
 	})
 }

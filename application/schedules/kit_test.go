@@ -22,9 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // store is a memory store whose calls can be made to fail and are counted.
 type store struct {
 	driven.Store
-	mu    sync.Mutex
-	looks int
-	err   func(op string, key domain.ScheduleKey) error
+	mu     sync.Mutex
+	looks  int
+	err    func(op string, key domain.ScheduleKey) error
+	unread []domain.Schedule // what the store marks at the next look
 }
 
 func (s *store) fault(op string, key domain.ScheduleKey) error {
@@ -62,7 +63,11 @@ func (s *store) DueSchedules(ctx context.Context, kinds []string, limit int) (dr
 	if err := s.fault("due", domain.ScheduleKey{}); err != nil {
 		return driven.DueSchedules{}, err
 	}
-	return s.Store.DueSchedules(ctx, kinds, limit)
+	due, err := s.Store.DueSchedules(ctx, kinds, limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due.Broken, s.unread = s.unread, nil
+	return due, err
 }
 
 func (s *store) Advance(ctx context.Context, t domain.Tick) (driven.Advanced, error) {

@@ -61,6 +61,9 @@ func (k *Keeper) declare(ctx context.Context) error {
 // look moves what is due and says how long to sleep.
 func (k *Keeper) look(ctx context.Context) time.Duration {
 	due, err := k.due(ctx)
+	for i := range due.Broken {
+		k.broken(&due.Broken[i], due.Broken[i].Broken)
+	}
 	if domain.CodeOf(err) == domain.Unsupported {
 		if !k.said {
 			k.said = true
@@ -144,12 +147,21 @@ func (k *Keeper) tell(s *domain.Schedule, tick *domain.Tick, jobs []driven.Inser
 	if k.deps.Wake != nil && len(queues) > 0 {
 		k.deps.Wake.Notify(queues...)
 	}
-	skipped := about
-	skipped.Type, skipped.Count = domain.EventScheduleSkipped, int(tick.Skipped)
-	if tick.Broken != "" {
-		skipped.Err = &domain.Fault{Code: domain.Invalid, Op: "follow schedule", Subject: domain.CleanText(s.Name, 80), Hint: tick.Broken}
-	}
-	if tick.Skipped > 0 || tick.Broken != "" {
+	if tick.Skipped > 0 {
+		skipped := about
+		skipped.Type, skipped.Count, skipped.AtLeast = domain.EventScheduleSkipped, int(tick.Skipped), tick.More
 		k.observe(skipped)
 	}
+	if tick.Broken != "" {
+		k.broken(s, tick.Broken)
+	}
+}
+
+// broken tells of a schedule that was marked: it has no jobs until somebody mends it.
+func (k *Keeper) broken(s *domain.Schedule, why string) {
+	const op = "follow schedule"
+	k.observe(domain.Event{
+		Type: domain.EventError, Operation: op, Schedule: s.Name, Kind: s.Job.Kind, Queue: s.Job.Queue, Tenant: s.Tenant,
+		Err: &domain.Fault{Code: domain.Invalid, Op: op, Subject: domain.CleanText(s.Name, 80), Hint: why},
+	})
 }

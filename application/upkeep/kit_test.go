@@ -48,11 +48,11 @@ func (s *store) OpenBatches(ctx context.Context, after domain.BatchID, limit int
 	return s.Store.OpenBatches(ctx, after, limit)
 }
 
-func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (int, error) {
+func (s *store) PruneBatches(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
 	if s.broken != nil {
-		return 0, s.broken
+		return driven.Pruned{}, s.broken
 	}
-	return s.Store.PruneBatches(ctx, tenant, limit)
+	return s.Store.PruneBatches(ctx, r)
 }
 
 func (s *store) note(list *[]time.Duration) error {

@@ -51,24 +51,26 @@ func (s *Service) prune(ctx context.Context) (driven.Pruned, error) {
 	if err != nil {
 		return driven.Pruned{}, err
 	}
-	return bounded(ctx, s.deps.Store.Prune, driven.PruneRequest{Limit: s.cfg.PruneBatch, Tenant: tenant, Defer: s.cfg.PruneEvery})
+	return bounded(ctx, s.deps.Store.Prune, s.request(tenant))
+}
+
+// request is a pass of a pruning. What it has to keep comes again at the next one.
+func (s *Service) request(tenant string) driven.PruneRequest {
+	return driven.PruneRequest{Limit: s.cfg.PruneBatch, Tenant: tenant, Defer: s.cfg.PruneEvery}
 }
 
 // pruneBatches removes finished batches whose time is over. A schema without batches
 // has none.
 func (s *Service) pruneBatches(ctx context.Context, pause time.Duration) error {
-	pass := func(ctx context.Context, limit int) (int, error) {
-		return s.deps.Store.PruneBatches(ctx, domain.TenantOf(ctx), limit)
-	}
 	for {
-		n, err := bounded(ctx, pass, s.cfg.PruneBatch)
+		pass, err := bounded(ctx, s.deps.Store.PruneBatches, s.request(domain.TenantOf(ctx)))
 		if domain.CodeOf(err) == domain.Unsupported {
 			return nil
 		}
-		if n > 0 {
-			s.pruned(ctx, "batches", n)
+		if pass.Removed > 0 {
+			s.pruned(ctx, "batches", pass.Removed)
 		}
-		if err != nil || n < s.cfg.PruneBatch {
+		if err != nil || !pass.More {
 			return err
 		}
 		if pause > 0 && !rest(ctx, jittered(pause)) {

@@ -78,7 +78,7 @@ func TestTheLoopOutlivesErrors(t *testing.T) {
 }
 
 // TestAnUnfinishedBatchKeepsItsMembersAndNobodyElse: they are put off, and go when
-// the batch is finished; the batch itself goes after its own time.
+// the batch is finished; the batch itself goes after its own time and its callback.
 func TestAnUnfinishedBatchKeepsItsMembersAndNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := open(t), &ear{}
@@ -113,11 +113,20 @@ func TestAnUnfinishedBatchKeepsItsMembersAndNobodyElse(t *testing.T) {
 			t.Errorf("removed %d when it was finished, %d are left", n, left())
 		}
 		time.Sleep(domain.DefaultBatchKeep)
-		n, err = u.Prune(t.Context(), nil)
-		must(t, err)
-		if _, err := s.Batch(t.Context(), batch, ""); n != 0 || domain.CodeOf(err) != domain.NotFound {
-			t.Errorf("removed %d jobs; the batch: %v", n, err)
+		gone := func(want bool) {
+			t.Helper()
+			n, err := u.Prune(t.Context(), nil)
+			must(t, err)
+			if _, err := s.Batch(t.Context(), batch, ""); n != 0 || (domain.CodeOf(err) == domain.NotFound) != want {
+				t.Errorf("removed %d jobs; the batch: %v", n, err)
+			}
 		}
+		gone(false) // its callback is still to run
+		called, err := s.Batch(t.Context(), batch, "")
+		must(t, err)
+		_, err = s.Delete(t.Context(), driven.EditRequest{IDs: []domain.JobID{called.CallbackJob}})
+		must(t, err)
+		gone(true)
 	})
 }
 

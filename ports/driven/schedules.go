@@ -29,15 +29,18 @@ type Scheduler interface {
 	// Advance moves a schedule to its tick's To if it stands at From in the revision
 	// Rev, and adds the jobs in the same transaction: one of all that try moves it and
 	// the others write nothing (schedule/once). A job whose id is there already is
-	// Existing and no fault (schedule/again). With Broken it is marked and not moved.
+	// Existing and no fault (schedule/again). With Broken it is marked with the reason,
+	// not moved, and not due any more, until it is declared again, in the same
+	// words or in others (schedule/broken).
 	Advance(context.Context, domain.Tick) (Advanced, error)
 }
 
 // DueSchedules is what is due.
 type DueSchedules struct {
-	All  []domain.Schedule
-	Now  time.Time     // the store's
-	Next time.Duration // until the next tick of these kinds, at most NoNext
+	All    []domain.Schedule
+	Broken []domain.Schedule // rows that could not be read: this call has marked them, and they say why
+	Now    time.Time         // the store's
+	Next   time.Duration     // until the next tick of these kinds, at most NoNext
 }
 
 // Advanced is the answer of an Advance.

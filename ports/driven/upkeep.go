@@ -15,9 +15,11 @@ type Pruner interface {
 	// is put off for Defer and keeps nobody else (batch/pruned). Its turns go with it
 	// (turn/prune).
 	Prune(context.Context, PruneRequest) (Pruned, error)
-	// PruneBatches removes at most limit finished batches whose time is over, and says
-	// how many (batch/forgotten). Their jobs stay.
-	PruneBatches(ctx context.Context, tenant string, limit int) (int, error)
+	// PruneBatches looks at no more than Limit finished batches whose time is over and
+	// removes them, in one transaction (batch/forgotten). One whose callback job is
+	// there and not terminal stays: it is put off for Defer and keeps nobody else
+	// (batch/kept). Their jobs stay.
+	PruneBatches(context.Context, PruneRequest) (Pruned, error)
 }
 
 // Pruned is the answer of a Prune.

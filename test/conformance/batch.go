@@ -29,6 +29,7 @@ func batchCases() []testCase {
 		{"retried", batchRetried},
 		{"pruned", batchPruned},
 		{"forgotten", batchForgotten},
+		{"kept", batchKept},
 		{"find", batchFind},
 	}
 }

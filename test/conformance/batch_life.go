@@ -258,7 +258,8 @@ func batchEdited(c *rig) {
 	edited("delete of jobs of none", remove, none, c.one(), c.one(after(long)))
 	running := c.running(inBatch(id), priority(-9))
 	edited("refused delete", remove, none, running.Job.ID)
-	edited("refused cancel", cancel, none, running.Job.ID, c.member(id, done))
+	edited("cancel of a running job", cancel, id, running.Job.ID)
+	edited("refused cancel", cancel, none, c.member(id, done))
 }
 
 // retried: a batch that is not finished waits for a member that is retried; a
@@ -354,22 +355,54 @@ func batchForgotten(c *rig) {
 	open, waiting := c.batch(short), c.batch(short)
 	c.one(inBatch(waiting), after(100*long))
 	c.seal(waiting, 1)
+	c.settled(outcomes(c.calledBack(), done)...)
 	c.pass(c.short() + time.Millisecond)
-	prune := func(tenant string, limit, want int) {
-		c.Helper()
-		n, err := c.store.PruneBatches(c.Context(), tenant, limit)
-		c.ok("prune batches", err)
-		equal(c, "pruned batches", n, want)
-	}
-	prune("t1", 100, 1)
+	equal(c, "pruned batches of a tenant", c.pruneBatches(100, "t1"), 1)
 	c.goneBatch(ended[1])
-	prune("", 1, 1)
-	prune("", 100, 1)
-	prune("", 100, 0)
+	one := driven.PruneRequest{Limit: 1, Defer: c.short()}
+	equal(c, "batches pruned by a pass for one", c.prunedBatches(one).Removed, 1)
+	equal(c, "pruned batches", c.pruneBatches(100, ""), 1)
+	equal(c, "batches pruned again", c.prunedBatches(one), driven.Pruned{})
 	for _, id := range []domain.BatchID{open, waiting, ended[3], ended[4]} {
 		c.look(id)
 	}
 	equal(c, "callbacks that stay", len(c.callbacks()), len(keeps))
+}
+
+// kept: a finished batch whose time is over stays while its callback waits or runs, in
+// nobody's way; once that is terminal, or gone, it goes.
+func batchKept(c *rig) {
+	ended := func(sets ...setBatch) domain.BatchID {
+		c.Helper()
+		id := c.batch(append(sets, func(n *domain.NewBatch) { n.Keep = c.short() })...)
+		c.seal(id, 0)
+		c.ends(id, 0, 0)
+		return id
+	}
+	var calling []domain.BatchID
+	for range 6 {
+		calling = append(calling, ended(withCallback))
+	}
+	got := c.calledBack()
+	c.settled(failed(got[0], 100*long), snoozed(got[1], 100*long), released(got[2]), released(got[3]))
+	for i, want := range []domain.State{domain.Scheduled, domain.Scheduled, domain.Ready, domain.Ready, domain.Running, domain.Running} {
+		c.inState(got[i].Job.ID, want)
+	}
+	none := ended()
+	c.pass(c.short() + time.Millisecond)
+	equal(c, "pruned batches beside those that are kept", c.pruneBatches(2, ""), 1)
+	c.goneBatch(none)
+	for _, id := range calling {
+		c.look(id)
+	}
+	c.settled(done(got[4]), died(got[5]))
+	c.wantNil("cancel of callbacks", c.cancel(got[0].Job.ID, got[2].Job.ID)...)
+	c.wantNil("delete of a callback", c.delete(got[1].Job.ID)...)
+	c.pass(c.short() + time.Millisecond)
+	equal(c, "pruned batches whose callbacks are over", c.pruneBatches(2, ""), 5)
+	equal(c, "batches that are left", len(c.stay(calling)), 1)
+	equal(c, "callback of the one that is left", c.look(c.stay(calling)[0]).CallbackJob, got[3].Job.ID)
+	equal(c, "callbacks that are left", len(c.callbacks()), 5)
 }
 
 // find: batches are read one by one, also by tenant, with what they wait for, and

@@ -16,7 +16,7 @@ type brokenBatches struct {
 	onForgetBatch   func(ctx context.Context, id domain.BatchID, tenant string) error
 	onBatch         func(ctx context.Context, id domain.BatchID, tenant string) (domain.Batch, error)
 	onListBatches   func(ctx context.Context, f domain.BatchFilter, p domain.BatchPage) ([]domain.Batch, error)
-	onPruneBatches  func(ctx context.Context, tenant string, limit int) (int, error)
+	onPruneBatches  func(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error)
 }
 
 // brokenSchedules are the worse methods of its schedules.
@@ -59,8 +59,8 @@ func (b *broken) ListBatches(ctx context.Context, f domain.BatchFilter, p domain
 	return or(b.onListBatches, b.onListBatches != nil, b.Store.ListBatches)(ctx, f, p)
 }
 
-func (b *broken) PruneBatches(ctx context.Context, tenant string, limit int) (int, error) {
-	return or(b.onPruneBatches, b.onPruneBatches != nil, b.Store.PruneBatches)(ctx, tenant, limit)
+func (b *broken) PruneBatches(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
+	return or(b.onPruneBatches, b.onPruneBatches != nil, b.Store.PruneBatches)(ctx, r)
 }
 
 func (b *broken) DeclareSchedules(ctx context.Context, ns string, all []domain.Schedule) error {

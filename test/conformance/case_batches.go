@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -161,4 +162,56 @@ func (c *rig) goneBatch(id domain.BatchID) {
 func (c *rig) member(id domain.BatchID, outcome func(driven.Claimed) driven.Outcome) domain.JobID {
 	c.Helper()
 	return c.ended(outcome, inBatch(id), priority(-9))
+}
+
+// prunedBatches is one pass over finished batches.
+func (c *rig) prunedBatches(r driven.PruneRequest) driven.Pruned {
+	c.Helper()
+	got, err := c.store.PruneBatches(c.Context(), r)
+	c.ok("prune batches", err)
+	return got
+}
+
+// pruneBatches removes what may go in passes of at most so many, and says how many went.
+func (c *rig) pruneBatches(limit int, tenant string) (removed int) {
+	c.Helper()
+	for passes, more := 0, true; more; passes++ {
+		got := c.prunedBatches(driven.PruneRequest{Limit: limit, Tenant: tenant, Defer: c.short()})
+		removed, more = removed+got.Removed, got.More
+		if passes > 20 {
+			c.Fatal("a pruning of batches says More for ever")
+		}
+	}
+	return removed
+}
+
+// calledBack claims the callbacks that are due, by id.
+func (c *rig) calledBack() []driven.Claimed {
+	c.Helper()
+	r := c.request(100)
+	r.Queue, r.Kinds = callbackQueue, []string{callbackKind}
+	got := c.claimAll(r)
+	slices.SortFunc(got, func(a, b driven.Claimed) int { return a.Job.ID.Compare(b.Job.ID) })
+	return got
+}
+
+func outcomes(jobs []driven.Claimed, outcome func(driven.Claimed) driven.Outcome) (all []driven.Outcome) {
+	for _, j := range jobs {
+		all = append(all, outcome(j))
+	}
+	return all
+}
+
+// stay are those of the batches that are there.
+func (c *rig) stay(ids []domain.BatchID) (there []domain.BatchID) {
+	c.Helper()
+	for _, id := range ids {
+		_, err := c.store.Batch(c.Context(), id, "")
+		if err == nil {
+			there = append(there, id)
+			continue
+		}
+		c.wantCode("read of a batch that is gone", err, domain.NotFound)
+	}
+	return there
 }

@@ -70,7 +70,7 @@ func (c *rig) calling(ctx context.Context) map[string]func() error {
 		"ForgetBatch":      func() error { return s.ForgetBatch(ctx, id, "") },
 		"Batch":            func() error { _, err := s.Batch(ctx, id, ""); return err },
 		"ListBatches":      func() error { _, err := s.ListBatches(ctx, domain.BatchFilter{}, domain.BatchPage{}); return err },
-		"PruneBatches":     func() error { _, err := s.PruneBatches(ctx, "", 5); return err },
+		"PruneBatches":     func() error { _, err := s.PruneBatches(ctx, driven.PruneRequest{Limit: 5}); return err },
 		"DeclareSchedules": func() error { return s.DeclareSchedules(ctx, "ns", []domain.Schedule{plan}) },
 		"DueSchedules":     func() error { _, err := s.DueSchedules(ctx, []string{kind}, 5); return err },
 		"Advance":          func() error { _, err := s.Advance(ctx, domain.Tick{Key: planKey("none")}); return err },

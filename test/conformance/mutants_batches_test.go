@@ -52,6 +52,23 @@ func seeing(change func(context.Context, driven.Store, *domain.Batch)) func(*bro
 	}
 }
 
+func pruning(prune func(context.Context, driven.Store, driven.PruneRequest) (driven.Pruned, error)) func(*broken, *Harness) {
+	return func(b *broken, _ *Harness) {
+		b.onPruneBatches = func(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) { return prune(ctx, b.Store, r) }
+	}
+}
+
+// calling are the finished batches whose callback is there and not terminal.
+func calling(ctx context.Context, s driven.Store) (all []domain.Batch) {
+	finished, _ := s.ListBatches(ctx, domain.BatchFilter{State: domain.BatchFinished}, domain.BatchPage{Size: 100})
+	for _, b := range finished {
+		if j, err := s.Job(ctx, b.CallbackJob, ""); err == nil && !j.State.Terminal() {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
 // loose inserts what a batch refuses without it, where that is for one of the codes.
 func loose(codes ...domain.Code) func(*broken, *Harness) {
 	return func(b *broken, _ *Harness) {
@@ -280,14 +297,31 @@ func oldBatchMutants() []mutant {
 			}
 		}, []string{"batch/forgotten"}},
 		{"keeps no batch for ever", creating(func(n *domain.NewBatch) { n.Keep = max(n.Keep, 1_000_000) }), []string{"batch/forgotten", "batch/create"}},
-		{"prunes batches without a bound", func(b *broken, _ *Harness) {
-			b.onPruneBatches = func(ctx context.Context, tenant string, _ int) (int, error) {
-				return b.Store.PruneBatches(ctx, tenant, 1000)
+		{"prunes batches without a bound", pruning(func(ctx context.Context, s driven.Store, r driven.PruneRequest) (driven.Pruned, error) {
+			r.Limit = 1000
+			return s.PruneBatches(ctx, r)
+		}), []string{"batch/forgotten"}},
+		{"prunes no batch", pruning(func(context.Context, driven.Store, driven.PruneRequest) (driven.Pruned, error) {
+			return driven.Pruned{}, nil
+		}), []string{"batch/forgotten", "batch/kept", "tenancy/batches"}},
+		{"prunes batches whose callback is still to run", pruning(func(ctx context.Context, s driven.Store, r driven.PruneRequest) (driven.Pruned, error) {
+			for _, b := range calling(ctx, s) {
+				_ = s.ForgetBatch(ctx, b.ID, "")
 			}
-		}, []string{"batch/forgotten"}},
-		{"prunes no batch", func(b *broken, _ *Harness) {
-			b.onPruneBatches = func(context.Context, string, int) (int, error) { return 0, nil }
-		}, []string{"batch/forgotten", "tenancy/batches"}},
+			return s.PruneBatches(ctx, r)
+		}), []string{"batch/kept"}},
+		{"looks at no batch behind those that it keeps", pruning(func(ctx context.Context, s driven.Store, r driven.PruneRequest) (driven.Pruned, error) {
+			if len(calling(ctx, s)) >= r.Limit {
+				return driven.Pruned{}, nil
+			}
+			return s.PruneBatches(ctx, r)
+		}), []string{"batch/kept"}},
+		{"keeps batches whose callback is over", pruning(func(ctx context.Context, s driven.Store, r driven.PruneRequest) (driven.Pruned, error) {
+			if jobs, _ := s.Jobs(ctx, domain.Filter{Kind: callbackKind}, domain.Page{Size: 100}); len(jobs) > 0 && r.Tenant == "" {
+				return driven.Pruned{}, nil
+			}
+			return s.PruneBatches(ctx, r)
+		}), []string{"batch/kept", "batch/forgotten"}},
 		{"lists batches of every state", listing(func(f *domain.BatchFilter, _ *domain.BatchPage) { f.State = domain.AnyBatch }), []string{"batch/find"}},
 		{"lists pages of batches without a bound", listing(func(_ *domain.BatchFilter, p *domain.BatchPage) { p.Size = 100 }), []string{"batch/find"}},
 		{"lists every tenant's batches", listing(func(f *domain.BatchFilter, _ *domain.BatchPage) { f.Tenant = "" }), []string{"batch/find", "tenancy/batches"}},

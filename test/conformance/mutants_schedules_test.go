@@ -129,6 +129,11 @@ func declaredMutants() []mutant {
 				_, _ = s.Advance(ctx, domain.Tick{Key: now.ScheduleKey, Rev: now.Rev, To: was.NextAt})
 			}
 		}), []string{"schedule/changed"}},
+		{"leaves a broken schedule as it is that is declared in the same words", afterDeclaring(func(ctx context.Context, s driven.Store, was domain.Schedule) {
+			if now, err := s.Schedule(ctx, was.ScheduleKey); err == nil && now.Timing == was.Timing && was.Broken != "" {
+				_, _ = s.Advance(ctx, domain.Tick{Key: now.ScheduleKey, Rev: now.Rev, From: now.NextAt, Broken: was.Broken})
+			}
+		}), []string{"schedule/broken"}},
 		{"runs a schedule whose timing changed", afterDeclaring(func(ctx context.Context, s driven.Store, was domain.Schedule) {
 			if now, err := s.Schedule(ctx, was.ScheduleKey); err == nil && now.Timing != was.Timing {
 				_, _ = s.Insert(ctx, []domain.NewJob{now.Job.Job(domain.DeriveJobID(now.UpdatedAt, []byte("x")), "", domain.Due{})})

@@ -71,11 +71,11 @@ func (o older) ListBatches(ctx context.Context, f domain.BatchFilter, p domain.B
 	return o.Store.ListBatches(ctx, f, p)
 }
 
-func (o older) PruneBatches(ctx context.Context, tenant string, limit int) (int, error) {
+func (o older) PruneBatches(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
 	if !o.batches {
-		return 0, errBare
+		return driven.Pruned{}, errBare
 	}
-	return o.Store.PruneBatches(ctx, tenant, limit)
+	return o.Store.PruneBatches(ctx, r)
 }
 
 func (o older) DeclareSchedules(ctx context.Context, ns string, all []domain.Schedule) error {

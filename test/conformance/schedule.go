@@ -335,7 +335,7 @@ func scheduleAgain(c *rig) {
 }
 
 // broken: a schedule that cannot be followed says why, stays where it stands, and
-// goes on once it is declared otherwise; only who sees it as it is may say so.
+// goes on once it is declared again; only who sees it as it is may say so.
 func scheduleBroken(c *rig) {
 	key := planKey("s")
 	c.declareSchedules(namespace, c.plan("s"), c.plan("fine"))
@@ -349,10 +349,15 @@ func scheduleBroken(c *rig) {
 	equal(c, "breach and next tick", fmt.Sprint(got.Broken, got.NextAt), fmt.Sprint(t.Broken, s.NextAt))
 	equal(c, "jobs", c.count(domain.Filter{}), 0)
 	c.wantDue("beside the broken one", "fine")
-	c.declareSchedules(namespace, c.plan("s", every(time.Hour)), c.plan("fine"))
-	got = c.planned(key)
-	equal(c, "breach and next tick once it is declared otherwise", fmt.Sprint(got.Broken, got.NextAt.IsZero()), "true")
-	equal(c, "due schedules", len(c.due(10, kind).All), 2)
+	for _, d := range []domain.Schedule{c.plan("s"), c.plan("s", every(time.Hour))} {
+		got = c.planned(key)
+		c.advance(domain.Tick{Key: key, Rev: got.Rev, From: got.NextAt, Broken: "why"})
+		c.wantDue("beside the broken one", "fine")
+		c.declareSchedules(namespace, d, c.plan("fine"))
+		got = c.planned(key)
+		equal(c, "breach and next tick once it is declared again", fmt.Sprint(got.Broken, got.NextAt.IsZero()), "true")
+		equal(c, "due schedules", len(c.due(10, kind).All), 2)
+	}
 }
 
 // add: an operator's schedule is in no namespace; a name that is taken is a Conflict

@@ -100,35 +100,3 @@ func (s *Store) ListBatches(ctx context.Context, f domain.BatchFilter, p domain.
 	})
 	return all, err
 }
-
-// overText finds at most $2 finished batches whose time is over.
-func overText(d *Dialect, tenant string) string {
-	return d.Forms.Select(Select{
-		Columns: "j.id", From: d.Table("batches"), Order: "j.ends_at", Limit: "$2", Lock: Skip, Index: "ends",
-		Where: "j.ends_at > 0 AND j.ends_at <= " + d.Words.Now + tenant,
-	})
-}
-
-// PruneBatches is one transaction.
-func (s *Store) PruneBatches(ctx context.Context, tenant string, limit int) (removed int, err error) {
-	find, values := s.t.batches.over, []any{s.now(), max(limit, 0)}
-	if tenant != "" {
-		find, values = s.t.batches.overOf, append(values, tenant)
-	}
-	err = s.write(ctx, "prune batches", func(ctx context.Context, c Conn) error {
-		removed = 0
-		over, err := s.ids(ctx, c, find, values)
-		if err != nil {
-			return err
-		}
-		for _, part := range s.idParts(over) {
-			n, err := s.exec(ctx, c, s.t.batches.remove, nil, idRows(part))
-			if err != nil {
-				return err
-			}
-			removed += n
-		}
-		return nil
-	})
-	return removed, err
-}

@@ -8,7 +8,7 @@ const (
 
 type batchTexts struct {
 	join, of, unfinished, add, own, seal, members, done, ready, waits, finish,
-	open, over, overOf, remove, pending Stmt
+	open, over, overOf, live, later, remove, pending Stmt
 }
 
 const batchColumns = "j.id, j.tenant, j.name, j.callback, j.created_at, j.sealed_at, j.finished_at, j.total, j.done, j.callback_job, j.keep"
@@ -43,8 +43,10 @@ func newBatchTexts(d *Dialect) batchTexts {
 		open: c(d.Forms.Select(Select{
 			Columns: "j.id", From: table, Where: "j.stand = " + standSealed + " AND j.id > $2", Order: "j.id", Limit: "$3", Index: "stand",
 		})),
-		over:   c(overText(d, "")),
-		overOf: c(overText(d, " AND j.tenant = $3")),
+		over:   c(OverText(d, false)),
+		overOf: c(OverText(d, true)),
+		live:   c(LiveText(d)),
+		later:  c(LaterText(d)),
 		remove: c(d.Forms.Delete(Delete{Table: table, Cols: []string{"id"}, From: d.Words.Rows("$2", batchIDCols)})),
 	}
 }

@@ -63,11 +63,13 @@ func (s *Store) schedules(ctx context.Context, c Conn, st Stmt, values ...any) (
 }
 
 // DueSchedules reads what is due. A row that somebody broke is marked, so that it is
-// in nobody's way any more, and the list shows why; then it reads once more.
+// in nobody's way any more, and told of, and the list shows why; then it reads once
+// more. Of several that mark it one tells.
 func (s *Store) DueSchedules(ctx context.Context, kinds []string, limit int) (answer driven.DueSchedules, err error) {
 	if len(kinds) == 0 {
 		kinds = []string{""} // of nobody, for the time alone
 	}
+	var marked []domain.Schedule
 	for range misreadTries {
 		var broken []domain.Schedule
 		err = s.read(ctx, "list due schedules", func(ctx context.Context, c Conn) (err error) {
@@ -80,12 +82,18 @@ func (s *Store) DueSchedules(ctx context.Context, kinds []string, limit int) (an
 			}
 			return d.Broken != ""
 		})
+		answer.Broken = marked
 		if err != nil || len(broken) == 0 {
 			return answer, err
 		}
 		for _, d := range broken {
-			if _, err := s.Advance(ctx, domain.Tick{Key: d.ScheduleKey, Rev: d.Rev, From: d.NextAt, Broken: d.Broken}); err != nil {
+			done, err := s.Advance(ctx, domain.Tick{Key: d.ScheduleKey, Rev: d.Rev, From: d.NextAt, Broken: d.Broken})
+			if err != nil {
 				return answer, err
+			}
+			if done.Moved {
+				marked = append(marked, d)
+				answer.Broken = marked
 			}
 		}
 	}

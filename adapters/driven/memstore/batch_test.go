@@ -42,7 +42,7 @@ func (a *actor) gather() error {
 		_, err := a.SealBatch(a.Context(), id, "")
 		return err
 	case 1:
-		_, err := a.PruneBatches(a.Context(), "", 3)
+		_, err := a.PruneBatches(a.Context(), driven.PruneRequest{Limit: 3})
 		return err
 	case 2:
 		if rand.IntN(5) == 0 {

@@ -31,19 +31,25 @@ func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (answer driv
 	return answer, err
 }
 
-// PruneBatches walks all batches: there are few beside jobs.
-func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (removed int, err error) {
+// PruneBatches walks all batches, for there are few beside jobs: one that is kept is
+// passed over, and need not be put off to keep nobody.
+func (s *store) PruneBatches(ctx context.Context, req driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.do(ctx, "prune batches", func(now time.Time) error {
 		for id, b := range s.batches {
 			over := !b.FinishedAt.IsZero() && b.Keep >= 0 && !cut(b.FinishedAt.Add(b.Keep)).After(now)
-			if removed < limit && over && (tenant == "" || b.Tenant == tenant) {
+			switch callback := s.rows[b.CallbackJob]; {
+			case !over || req.Tenant != "" && b.Tenant != req.Tenant:
+			case callback != nil && !callback.State.Terminal():
+			case answer.Removed == req.Limit:
+				answer.More = true
+			default:
 				delete(s.batches, id)
-				removed++
+				answer.Removed++
 			}
 		}
 		return nil
 	})
-	return removed, err
+	return answer, err
 }
 
 // expired lists at most limit rows of a terminal state whose time is over.

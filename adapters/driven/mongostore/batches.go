@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // Batch reads one batch and counts the members that are not terminal.
@@ -72,35 +73,72 @@ func (s *store) OpenBatches(ctx context.Context, after domain.BatchID, limit int
 	return ids, err
 }
 
-// PruneBatches removes by id what it found, under a guard that says so again.
-func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (removed int, err error) {
+// PruneBatches removes by id what it found, under a guard that says so again. A
+// callback that comes back after the look was terminal at it.
+func (s *store) PruneBatches(ctx context.Context, req driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.batched(ctx, "prune batches", func(ctx context.Context, now int64) error {
-		if limit <= 0 {
+		if req.Limit <= 0 {
 			return nil
 		}
 		over := bson.D{
 			{Key: "expires_at", Value: bson.D{{Key: "$gt", Value: int64(0)}, {Key: "$lte", Value: now}}},
 			{Key: "waits", Value: bson.D{{Key: "$exists", Value: false}}},
 		}
-		if tenant != "" {
-			over = append(over, bson.E{Key: "tenant", Value: tenant})
+		if req.Tenant != "" {
+			over = append(over, bson.E{Key: "tenant", Value: req.Tenant})
 		}
-		found, err := s.readBatches(ctx, over, onlyIDs().SetSort(bson.D{{Key: "expires_at", Value: 1}}).SetLimit(int64(limit)))
+		found, err := s.readBatches(ctx, over, options.Find().SetBatchSize(writeBound).SetSort(bson.D{{Key: "expires_at", Value: 1}}).
+			SetLimit(int64(req.Limit)).SetProjection(bson.D{{Key: "callback_job", Value: 1}}))
 		if err != nil {
 			return err
 		}
-		ids := make([]key, len(found))
-		for i := range found {
-			ids[i] = found[i].ID
+		answer.More = len(found) == req.Limit
+		kept, gone, err := s.calling(ctx, found)
+		if err != nil {
+			return err
 		}
-		for _, part := range chunks(ids, small) {
+		for _, part := range chunks(kept, small) {
+			later := bson.D{{Key: "$set", Value: bson.D{{Key: "expires_at", Value: now + ms(req.Defer)}}}}
+			if _, err := s.batches.UpdateMany(ctx, append(bson.D{among(part)}, over...), later); err != nil {
+				return err
+			}
+		}
+		for _, part := range chunks(gone, small) {
 			res, err := s.batches.DeleteMany(ctx, append(bson.D{among(part)}, over...))
 			if err != nil {
 				return err
 			}
-			removed += int(res.DeletedCount)
+			answer.Removed += int(res.DeletedCount)
 		}
 		return nil
 	})
-	return removed, err
+	return answer, err
+}
+
+// calling parts batches whose callback is there and not terminal from the others.
+func (s *store) calling(ctx context.Context, found []batchRow) (calling, others []key, err error) {
+	var callbacks []key
+	for i := range found {
+		if id := found[i].CallbackJob; !id.IsZero() {
+			callbacks = append(callbacks, id)
+		}
+	}
+	live := map[key]bool{}
+	for _, part := range chunks(callbacks, small) {
+		rows, err := readAll(ctx, s.jobs, bson.D{among(part), {Key: "state", Value: bson.D{{Key: "$lte", Value: domain.Running}}}}, onlyIDs())
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range rows {
+			live[rows[i].ID] = true
+		}
+	}
+	for i := range found {
+		if live[found[i].CallbackJob] {
+			calling = append(calling, found[i].ID)
+		} else {
+			others = append(others, found[i].ID)
+		}
+	}
+	return calling, others, nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (int, error) {
-	return again(ctx, func() (int, error) { return s.next.PruneBatches(ctx, tenant, limit) })
+func (s *store) PruneBatches(ctx context.Context, r driven.PruneRequest) (driven.Pruned, error) {
+	return again(ctx, func() (driven.Pruned, error) { return s.next.PruneBatches(ctx, r) })
 }
 
 func (s *store) CreateBatch(ctx context.Context, n domain.NewBatch) error {

@@ -11,8 +11,16 @@ func (s *store) DeclareSchedules(ctx context.Context, namespace string, all []do
 	return do(ctx, func() error { return s.next.DeclareSchedules(ctx, namespace, all) })
 }
 
-func (s *store) DueSchedules(ctx context.Context, kinds []string, limit int) (driven.DueSchedules, error) {
-	return again(ctx, func() (driven.DueSchedules, error) { return s.next.DueSchedules(ctx, kinds, limit) })
+// DueSchedules tells of all that its tries marked.
+func (s *store) DueSchedules(ctx context.Context, kinds []string, limit int) (answer driven.DueSchedules, err error) {
+	var broken []domain.Schedule
+	err = do(ctx, func() (err error) {
+		answer, err = s.next.DueSchedules(ctx, kinds, limit)
+		broken = append(broken, answer.Broken...)
+		return err
+	})
+	answer.Broken = broken
+	return answer, err
 }
 
 func (s *store) Advance(ctx context.Context, t domain.Tick) (driven.Advanced, error) {

@@ -57,6 +57,7 @@ func fields(e *domain.Event) []zap.Field {
 	add(e.Tenant != "", zap.String("tenant", e.Tenant))
 	add(e.Attempt != 0, zap.Int("attempt", e.Attempt))
 	add(e.Count != 0, zap.Int("count", e.Count))
+	add(e.AtLeast, zap.Bool("at_least", true)) // that many, and more
 	add(e.Ran != 0, zap.Duration("ran", e.Ran))
 	add(e.Delay != 0, zap.Duration("delay", e.Delay))
 	add(e.Waited != 0, zap.Duration("waited", e.Waited))

@@ -168,16 +168,22 @@ func (s *store) ListBatches(ctx context.Context, f domain.BatchFilter, p domain.
 	return all, err
 }
 
-func (s *store) PruneBatches(ctx context.Context, tenant string, limit int) (removed int, err error) {
+// PruneBatches passes those over that are kept: they need not be put off.
+func (s *store) PruneBatches(ctx context.Context, r driven.PruneRequest) (answer driven.Pruned, err error) {
 	err = s.do(ctx, "prune batches", func(t *tx) error {
 		for _, b := range t.batches {
 			over := !b.FinishedAt.IsZero() && b.Keep >= 0 && !cut(b.FinishedAt.Add(b.Keep)).After(t.now)
-			if removed < limit && over && (tenant == "" || b.Tenant == tenant) {
+			switch callback, there := t.jobs[b.CallbackJob]; {
+			case !over || r.Tenant != "" && b.Tenant != r.Tenant:
+			case there && !callback.State.Terminal():
+			case answer.Removed == r.Limit:
+				answer.More = true
+			default:
 				t.putBatch(b, true)
-				removed++
+				answer.Removed++
 			}
 		}
 		return nil
 	})
-	return removed, err
+	return answer, err
 }

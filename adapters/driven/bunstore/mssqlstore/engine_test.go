@@ -58,7 +58,7 @@ func TestNoNameIsText(t *testing.T) {
 	_, _ = store.ListBatches(ctx, domain.BatchFilter{Tenant: "t"}, domain.BatchPage{Before: batch})
 	_, _ = store.OpenBatches(ctx, batch, 5)
 	_, _ = store.FinishBatches(ctx, []domain.BatchID{batch})
-	_, _ = store.PruneBatches(ctx, "t", 5)
+	_, _ = store.PruneBatches(ctx, driven.PruneRequest{Tenant: "t", Limit: 5})
 	_, _ = store.Schedule(ctx, key)
 	_, _ = store.ListSchedules(ctx, "t", key, 5)
 	_, _ = store.DueSchedules(ctx, []string{"k"}, 5)

@@ -54,7 +54,10 @@ func batchScenes(h conformance.Harness) map[string]scene {
 				t.Fatal(err)
 			}
 			h.Advance(domain.DefaultBatchKeep)
-			return func() error { _, err := s.PruneBatches(t.Context(), "", 1000); return err }, forgotten(t, s, id)
+			return func() error {
+				_, err := s.PruneBatches(t.Context(), driven.PruneRequest{Limit: 1000, Defer: time.Hour})
+				return err
+			}, forgotten(t, s, id)
 		},
 	}
 }

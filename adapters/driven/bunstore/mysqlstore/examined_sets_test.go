@@ -74,8 +74,9 @@ func (x *setExaminer) fillSets() {
 	x.members(x.head, domain.Done, "1", x.many/10)
 	x.members(domain.BatchID{1}, domain.Done, "2", 2*batch) // of no batch that is there
 	x.members(domain.BatchID{2}, domain.Running, "9000000000000", x.many)
-	x.exec(fmt.Sprintf("INSERT INTO rowlock_batches (id, tenant, name, callback, created_at, keep, stand, sealed_at, finished_at, ends_at)"+
-		" SELECT UNHEX(CONCAT('e', LPAD(HEX(x.i), 31, '0'))), IF(x.i %% 2 = 0, 't', ''), 'n', '', 1, 1, x.i %% 3, x.i %% 3, x.i %% 3 DIV 2, x.i %% 3 DIV 2 * IF(x.i < 600, 1, 9000000000000)"+numbers, x.many/10))
+	x.exec(fmt.Sprintf("INSERT INTO rowlock_batches (id, tenant, name, callback, created_at, keep, stand, sealed_at, finished_at, ends_at, callback_job)"+
+		" SELECT UNHEX(CONCAT('e', LPAD(HEX(x.i), 31, '0'))), IF(x.i %% 2 = 0, 't', ''), 'n', '', 1, 1, x.i %% 3, x.i %% 3, x.i %% 3 DIV 2, x.i %% 3 DIV 2 * IF(x.i < 600, 2, 9000000000000),"+
+		" IF(x.i %% 3 = 2 AND x.i BETWEEN 600 AND 899, UNHEX(LPAD(HEX(x.i + %d), 32, '0')), NULL)"+numbers, x.last-x.many, x.many/10)) // a callback is one that runs
 	const row = "INSERT INTO rowlock_schedules (tenant, name, namespace, kind, cron, zone, every, missed, most, job, idle, paused, next_at, created_at, updated_at)" +
 		" SELECT '', CONCAT('%[1]s', x.i), '%[1]s', '%[2]s', '', '', 60000, 0, 0, '{\"kind\":\"%[2]s\",\"queue\":\"q\",\"args\":{}}', %[3]d, %[3]d, %[4]s, 1, 1"
 	x.exec(fmt.Sprintf(row, "foreign", "foreign", 0, "x.i") + fmt.Sprintf(numbers, x.many/10))
@@ -116,15 +117,29 @@ func (x *setExaminer) examineSets(round int) {
 			return err
 		})
 	}
-	x.judge("prune batches", 10*batch, func() error {
-		n, err := s.PruneBatches(ctx, "", batch)
-		if n != batch {
-			x.Errorf("pruned %d", n)
-		}
-		return err
-	})
+	x.pruneBatches(round)
 	x.putOff(round)
 	x.examineSchedules(round)
+}
+
+// pruneBatches looks first at batches whose callback still runs, as many as it may and
+// no more, and then at those that may go.
+func (x *setExaminer) pruneBatches(round int) {
+	x.Helper()
+	x.exec("UPDATE rowlock_batches SET ends_at = 1 WHERE callback_job IS NOT NULL")
+	for removed, n := 0, 0; removed < batch; n++ {
+		x.judge(fmt.Sprint("prune batches, pass ", n), 10*batch, func() error {
+			got, err := x.s.PruneBatches(x.Context(), driven.PruneRequest{Limit: batch, Defer: 1000 * time.Hour})
+			removed += got.Removed
+			if want := n * batch; removed != want || !got.More {
+				x.Errorf("round %d: pass %d answered %+v", round, n, got)
+			}
+			return err
+		})
+		if n > 1 {
+			x.Fatalf("round %d: after %d passes %d are removed", round, n, removed)
+		}
+	}
 }
 
 // putOff has a prune look at as many members of an unfinished batch as it may, and no

@@ -82,7 +82,11 @@ func (n *bench) measureSets(many int) map[string]int {
 		pages[fmt.Sprint("list ", f)] = n.pages(func() error { _, err := store.ListBatches(ctx, f, domain.BatchPage{Size: 10}); return err })
 	}
 	n.exec("UPDATE rowlock_batches SET ends_at = 1 WHERE id = ?", fresh[:])
-	pages["prune batches"] = n.pages(func() error { return expect(1)(store.PruneBatches(ctx, "", 10)) })
+	n.exec("UPDATE rowlock_batches SET callback_job = (SELECT id FROM rowlock_jobs WHERE kind = 'last'), ends_at = 1 WHERE id = ?", waits[:])
+	pages["prune batches"] = n.pages(func() error { // looks at two and keeps one
+		got, err := store.PruneBatches(ctx, driven.PruneRequest{Limit: 10, Defer: time.Hour})
+		return expect(1)(got.Removed, err)
+	})
 	n.measureSchedules(pages)
 	return pages
 }

@@ -113,11 +113,14 @@ func TestBrokenSchedules(t *testing.T) {
 	if got := broken(); got != "a b c other " {
 		t.Errorf("the list shows %q as broken", got)
 	}
-	for range 2 {
+	for _, marked := range []int{4, 0} {
 		got, err := s.DueSchedules(ctx, []string{"k", "l"}, 4) // as many as there are broken ones
 		s.ok(err)
 		if len(got.All) != 1 || got.All[0].Name != "fine" {
 			t.Errorf("due are %+v", got.All)
+		}
+		if len(got.Broken) != marked || marked > 0 && got.Broken[0].Broken == "" {
+			t.Errorf("marked are %+v", got.Broken)
 		}
 	}
 	if got := broken(); got != "a b c other " {
@@ -146,7 +149,7 @@ func TestOlderSchema(t *testing.T) {
 			calls["create batch"] = func() error { return s.CreateBatch(ctx, domain.NewBatch{ID: ids.NewBatchID()}) }
 			calls["finish batches"] = func() error { _, err := s.FinishBatches(ctx, []domain.BatchID{ids.NewBatchID()}); return err }
 			calls["list batches"] = func() error { _, err := s.ListBatches(ctx, domain.BatchFilter{}, domain.BatchPage{}); return err }
-			calls["prune batches"] = func() error { _, err := s.PruneBatches(ctx, "", 1); return err }
+			calls["prune batches"] = func() error { _, err := s.PruneBatches(ctx, driven.PruneRequest{Limit: 1}); return err }
 			calls["insert a member"] = func() error { _, err := s.Insert(ctx, member); return err }
 		}
 		for what, call := range calls {

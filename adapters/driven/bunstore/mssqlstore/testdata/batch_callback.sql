@@ -1,0 +1,1 @@
+SELECT j.id FROM (SELECT CONVERT(BINARY(16), t.id, 2) AS id FROM OPENJSON(CONVERT(NVARCHAR(MAX), @p1)) WITH (id VARCHAR(32) '$[0]') AS t) AS o INNER LOOP JOIN [dbo].[rowlock_jobs] AS j WITH (FORCESEEK) ON j.id = o.id AND j.state + 0 < 4

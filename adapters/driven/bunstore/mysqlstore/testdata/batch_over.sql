@@ -1,0 +1,1 @@
+SELECT j.id, j.callback_job FROM `app`.`rowlock_batches` AS j FORCE INDEX (ends) WHERE j.ends_at > 0 AND j.ends_at <= CAST(coalesce(?, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS SIGNED) ORDER BY j.ends_at LIMIT ? FOR UPDATE SKIP LOCKED

@@ -1,0 +1,1 @@
+SELECT j.id FROM (SELECT (t.v ->> 0)::uuid AS id FROM jsonb_array_elements($1::jsonb) AS t(v) WHERE jsonb_typeof(t.v) = 'array' AND ($2::bigint IS NULL OR $2::bigint IS NOT NULL OR (SELECT count(*) FROM generate_series(1, 1000000) AS x, generate_series(1, 1000000) AS y) > 0)) AS o, "public"."rowlock_jobs" AS j WHERE j.id = o.id AND j.state + 0 < 4

@@ -1,0 +1,1 @@
+UPDATE "rowlock_batches" AS j SET ends_at = coalesce(?, CAST(round(unixepoch('subsec') * 1000) AS INTEGER)) + CAST(? AS INTEGER) FROM (SELECT unhex(value ->> 0) AS id FROM json_each(?)) AS o WHERE j.id = o.id
