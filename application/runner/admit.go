@@ -48,7 +48,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 		admitted[answer.Admitted[i].ID] = answer.Admitted[i].Slots
 	}
 	parked := s.parked(answer.Parked)
-	fit := make([]*attempt, 0, len(admitted))
+	fit, gone := make([]*attempt, 0, len(admitted)), []*attempt(nil)
 	for _, a := range chunk {
 		id := a.claim.Job.ID
 		slots, may := admitted[id]
@@ -57,11 +57,11 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 			fit = append(fit, a)
 		case parked[id]:
 			l.park(a)
-		case !may: // another claim, or an operator, was faster
-			s.lose(a, true)
-			l.refuse(a)
+		case !may:
+			gone = append(gone, a)
 		}
 	}
+	l.overtaken(gone)
 	l.line.put(fit)
 	s.waker.add(answer.Wake...)
 	return nil

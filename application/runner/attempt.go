@@ -13,6 +13,7 @@ import (
 var (
 	errTimeout   = domain.ErrTimeout
 	errLeaseLost = domain.ErrLeaseLost
+	errCancelled = domain.ErrCancelled
 	errShutdown  = domain.ErrShutdown
 )
 
@@ -24,7 +25,7 @@ const (
 	waiting   phase = iota // claimed, no worker took it yet
 	running                // its handler runs
 	finished               // its outcome is with the completer
-	lost                   // the runner no longer vouches for the claim
+	lost                   // the runner no longer vouches for the claim, or its job was cancelled
 	outlived               // its timed-out outcome is with the completer, its handler runs on
 	released               // its claim is with the completer to be given back, its handler runs on
 	admitting              // claimed, and not yet known whether its bounds let it start

@@ -12,6 +12,7 @@
 //     each in a goroutine of its own, so that no handler can hold them up.
 //
 // A claim that the runner cannot vouch for is given up: its handler's context
-// ends with ErrLeaseLost and its result is not recorded. Every write is fenced
+// ends with ErrLeaseLost and its result is not recorded. So it is, with ErrCancelled,
+// when a renewal finds that an operator cancelled the job. Every write is fenced
 // by the claim's token, so being wrong about it is harmless.
 package runner

@@ -51,17 +51,7 @@ func (s *session) renew(chunk []*attempt) error {
 	if err != nil {
 		return err
 	}
-	gone := make(map[domain.JobID]bool, len(answer.Lost))
-	for _, id := range answer.Lost {
-		gone[id] = true
-	}
-	for _, a := range chunk {
-		if gone[a.claim.Job.ID] {
-			s.lose(a, true)
-			continue
-		}
-		a.good.Store(int64(sent))
-	}
+	s.renewed(chunk, answer, func(a *attempt) { a.good.Store(int64(sent)) })
 	return nil
 }
 
@@ -99,16 +89,7 @@ func (s *session) lose(a *attempt, refused bool) {
 	if refused {
 		a.refused.Store(true)
 	}
-	if !a.move(running, lost) && !a.move(waiting, lost) && !a.move(admitting, lost) {
-		return
-	}
-	if a.keeps() { // its handler may run on
-		s.waker.keepNow()
-	}
-	_ = a.ctx.end(errLeaseLost)
-	e := a.event(domain.EventLeaseLost)
-	e.Err = errLeaseLost
-	s.observe(e)
+	s.giveUp(a, domain.EventLeaseLost, errLeaseLost)
 }
 
 // outlive records the timed-out attempt of a handler that does not heed its
