@@ -17,7 +17,7 @@ import (
 	"github.com/rowlock/rowlock/ports/driving"
 )
 
-var drainAll = driving.DrainOptions{}
+var drainAll = driving.DrainOptions{Limit: driving.NoLimit}
 
 // reports are what callbacks were told.
 type reports struct {

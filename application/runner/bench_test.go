@@ -11,7 +11,6 @@ import (
 	"github.com/rowlock/rowlock/application/runner"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 // cpu is the processor time of this process.
@@ -62,7 +61,7 @@ func benchWork(b *testing.B, workers int) {
 		}
 		before := cpu(b)
 		b.StartTimer()
-		got, err := r.Drain(b.Context(), driving.DrainOptions{})
+		got, err := r.Drain(b.Context(), drainAll)
 		b.StopTimer()
 		used += cpu(b) - before
 		if err != nil || got.Completed != jobs {

@@ -14,7 +14,6 @@ import (
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 // gauge is a high-water mark that handlers record themselves.
@@ -267,7 +266,7 @@ func TestDrainRunsWhoWaits(t *testing.T) {
 		k.handle("k", g.run(time.Second), limited(2), minute)
 		ids := k.put("k", 20)
 		turns := k.put("k", 5, keyed(domain.TurnMutex, "a"), inQueue("other"))
-		got, err := k.runner(runner.Config{Concurrency: 8}).Drain(t.Context(), driving.DrainOptions{})
+		got, err := k.runner(runner.Config{Concurrency: 8}).Drain(t.Context(), drainAll)
 		must(t, err)
 		if got.Completed != 25 || g.peak() != 2 {
 			t.Fatalf("%+v, %d at once", got, g.peak())
@@ -285,7 +284,7 @@ func TestDrainDoesNotWaitForOthers(t *testing.T) {
 		k.started(runner.Config{Concurrency: 1})
 		ids := k.put("k", 3)
 		synctest.Wait()
-		_, err := k.runner(runner.Config{Concurrency: 8}).Drain(t.Context(), driving.DrainOptions{})
+		_, err := k.runner(runner.Config{Concurrency: 8}).Drain(t.Context(), drainAll)
 		must(t, err)
 		if k.since() > 10*time.Second {
 			t.Errorf("it took %v", k.since())

@@ -14,7 +14,6 @@ import (
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 // far is a store whose calls take a time each, as a database's do.
@@ -73,7 +72,7 @@ func rush(t testing.TB, trip, run time.Duration, jobs, workers int, opts ...work
 	})
 	must(t, err)
 	began := time.Now()
-	got, err := r.Drain(t.Context(), driving.DrainOptions{})
+	got, err := r.Drain(t.Context(), drainAll)
 	if err != nil || got.Completed != jobs {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,7 +14,8 @@ const drainTries = 10
 
 // Drain runs what is due of the handled kinds, also what its handlers enqueue,
 // and returns when two rounds in a row found nothing to claim and nothing ran.
-// It does not wait for back-offs. When the context or the time limit ends first,
+// It does not wait for back-offs; with IncludeDelayed it makes them, and all that is
+// delayed, due whenever nothing else is left. When the context or the time limit ends first,
 // it stops as Stop does and answers a Canceled fault beside the counts. On a
 // started runner it is a Conflict.
 func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Drained, error) {
@@ -43,17 +45,23 @@ func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Dra
 		})
 	}
 	go s.finish()
-	bounded := ctx
-	if o.Limit > 0 {
-		var cancel context.CancelFunc
-		bounded, cancel = context.WithTimeout(ctx, o.Limit)
-		defer cancel()
-	}
+	bounded, cancel := limited(ctx, o.Limit)
+	defer cancel()
 	err = s.drain(bounded, o)
 	if stopErr := s.endDrain(ctx, err); err == nil {
 		err = stopErr
 	}
 	return s.drained(), err
+}
+
+// drainLimit is how long a drain may take that names no limit.
+const drainLimit = 10 * time.Second
+
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit < 0 { // driving.NoLimit
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, cmp.Or(limit, drainLimit))
 }
 
 // rest makes a runner idle again, unless it was stopped.
@@ -97,6 +105,11 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 		}
 		followed := s.followed() // a round that was begun before a wake-up or a callback saw too little
 		wait, calm, err := s.round()
+		if calm = calm && s.held.size() == 0 && followed && s.followed(); calm && o.IncludeDelayed && err == nil {
+			var n int
+			n, err = s.hasten(ctx)
+			calm, wait = n == 0, 0
+		}
 		switch {
 		case err != nil:
 			if failed++; failed >= drainTries {
@@ -105,7 +118,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 			quiet = 0
 			rest(ctx, wait)
 			continue
-		case calm && s.held.size() == 0 && followed && s.followed():
+		case calm:
 			quiet++
 		case wait > 0:
 			quiet = 0

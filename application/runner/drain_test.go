@@ -45,7 +45,7 @@ func TestDrainRunsWhatIsDue(t *testing.T) {
 				late, unknown := k.put("done", 1, after(time.Hour)), k.put("unknown", 1)
 				r := k.runner(cfg)
 				var told []driving.Drained
-				got, err := r.Drain(t.Context(), driving.DrainOptions{Progress: func(d driving.Drained) { told = append(told, d) }})
+				got, err := r.Drain(t.Context(), driving.DrainOptions{Limit: driving.NoLimit, Progress: func(d driving.Drained) { told = append(told, d) }})
 				must(t, err)
 				want := driving.Drained{Completed: 104, Retried: 2, Dead: 3, Snoozed: 4, Cancelled: 5}
 				if got != want || len(told) == 0 || told[len(told)-1] != want {
@@ -56,7 +56,7 @@ func TestDrainRunsWhatIsDue(t *testing.T) {
 				}
 				k.wantState(domain.Scheduled, late...)
 				k.wantState(domain.Ready, unknown...)
-				again, err := r.Drain(t.Context(), driving.DrainOptions{})
+				again, err := r.Drain(t.Context(), drainAll)
 				must(t, err)
 				if again != (driving.Drained{}) {
 					t.Fatalf("the second drain: %+v", again)
@@ -72,7 +72,7 @@ func TestDrainWithoutHandlersIsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
 		k.put("k", 1)
-		got, err := k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{})
+		got, err := k.runner(runner.Config{}).Drain(t.Context(), drainAll)
 		if err != nil || got != (driving.Drained{}) || k.since() != 0 {
 			t.Fatalf("%+v, %v after %v", got, err, k.since())
 		}
@@ -111,7 +111,7 @@ func TestDrainThatIsCancelledLetsHandlersFinish(t *testing.T) {
 		k.put("k", 10)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		got, err := k.runner(runner.Config{Concurrency: 2}).Drain(ctx, driving.DrainOptions{})
+		got, err := k.runner(runner.Config{Concurrency: 2}).Drain(ctx, drainAll)
 		wantCode(t, err, domain.Canceled)
 		if got.Completed != 2 || k.since() != 10*time.Second {
 			t.Fatalf("%+v after %v", got, k.since())
@@ -131,13 +131,13 @@ func TestDrainSurvivesAStoreThatFailsForAWhile(t *testing.T) {
 			}
 			return nil
 		}))
-		got, err := k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{})
+		got, err := k.runner(runner.Config{}).Drain(t.Context(), drainAll)
 		if err != nil || got.Completed != 10 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		k.put("k", 1)
 		k.store.claim.Store(new(func(driven.ClaimRequest) error { return down("claim") }))
-		_, err = k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{})
+		_, err = k.runner(runner.Config{}).Drain(t.Context(), drainAll)
 		wantCode(t, err, domain.Unavailable)
 	})
 }
@@ -149,7 +149,7 @@ func TestStopEndsADrain(t *testing.T) {
 		k.put("k", 100)
 		r := k.runner(runner.Config{Concurrency: 1})
 		time.AfterFunc(90*time.Second, func() { k.stop(r) })
-		got, err := r.Drain(t.Context(), driving.DrainOptions{})
+		got, err := r.Drain(t.Context(), drainAll)
 		wantCode(t, err, domain.Canceled)
 		if got.Completed != 2 {
 			t.Fatalf("%+v", got)
@@ -197,4 +197,18 @@ func TestDrainEndsBesideQueuesOfDelayedJobs(t *testing.T) {
 			k.wantState(domain.Done, ids...)
 		})
 	}
+}
+
+// A drain that names no limit has ten seconds.
+func TestDrainHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.handle("k", func(ctx context.Context, _ driven.Task) error { <-ctx.Done(); return ctx.Err() })
+		k.put("k", 1)
+		_, err := k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{})
+		wantCode(t, err, domain.Canceled)
+		if took := k.since(); took < 10*time.Second || took > 12*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/rowlock/rowlock/application/runner"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 func TestClaimErrorsDoNotEndTheLoop(t *testing.T) {
@@ -163,7 +162,7 @@ func TestNothingIsKeptOfFinishedJobs(t *testing.T) {
 	must(t, err)
 	heap := func() uint64 {
 		k.put("k", 2_000)
-		got, err := r.Drain(t.Context(), driving.DrainOptions{})
+		got, err := r.Drain(t.Context(), drainAll)
 		if err != nil || got.Completed != 2_000 {
 			t.Fatalf("%+v, %v", got, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 func none(context.Context, driven.Task) error { return nil }
@@ -35,7 +34,7 @@ func TestStartIsRefused(t *testing.T) {
 			k.handle("a", none, c.a...)
 			k.handle("b", none, c.b...)
 			r := k.runner(c.cfg)
-			_, drained := r.Drain(t.Context(), driving.DrainOptions{})
+			_, drained := r.Drain(t.Context(), drainAll)
 			for _, err := range []error{r.Start(t.Context()), drained} {
 				wantCode(t, err, domain.Invalid)
 				for _, word := range c.says {
@@ -75,7 +74,7 @@ func TestAnOlderSchema(t *testing.T) {
 		if n := k.count(domain.EventError); n > 0 || k.store.bounds.Load() != 1 {
 			t.Errorf("%d errors, %d calls", n, k.store.bounds.Load())
 		}
-		got, err := k.runner(runner.Config{}).Drain(t.Context(), driving.DrainOptions{})
+		got, err := k.runner(runner.Config{}).Drain(t.Context(), drainAll)
 		must(t, err)
 		_ = got
 
@@ -83,7 +82,7 @@ func TestAnOlderSchema(t *testing.T) {
 		other.store.bound.Store(&old)
 		other.handle("capped", none, limited(1), minute)
 		r := other.runner(runner.Config{})
-		_, drained := r.Drain(t.Context(), driving.DrainOptions{})
+		_, drained := r.Drain(t.Context(), drainAll)
 		for _, err := range []error{r.Start(t.Context()), drained} {
 			wantCode(t, err, domain.Unsupported)
 			if !strings.Contains(err.Error(), "capped") || !strings.Contains(err.Error(), "rowlock migrate up") {

@@ -13,7 +13,6 @@ import (
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/ports/driving"
 )
 
 // stopIn stops within a time and says how long it took.
@@ -186,13 +185,13 @@ func TestStates(t *testing.T) {
 		fresh := k.runner(runner.Config{})
 		must(t, fresh.Stop(t.Context()))
 		wantCode(t, fresh.Start(t.Context()), domain.Conflict)
-		_, err := fresh.Drain(t.Context(), driving.DrainOptions{})
+		_, err := fresh.Drain(t.Context(), drainAll)
 		wantCode(t, err, domain.Conflict)
 		wantCode(t, fresh.Work(t.Context()), domain.Conflict)
 
 		r := k.started(runner.Config{})
 		must(t, r.Start(t.Context()))
-		_, err = r.Drain(t.Context(), driving.DrainOptions{})
+		_, err = r.Drain(t.Context(), drainAll)
 		wantCode(t, err, domain.Conflict)
 		wantCode(t, work.Handle(k.reg, func(context.Context, work.Job[late]) error { return nil }), domain.Conflict)
 		k.stop(r)

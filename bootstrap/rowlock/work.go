@@ -21,6 +21,9 @@ type (
 	Drained = driving.Drained
 )
 
+// NoLimit is the Limit of a drain that takes as long as it takes.
+const NoLimit = driving.NoLimit
+
 // Work runs jobs until the context ends or the queue is closed, then stops
 // gracefully: handlers have StopTimeout to finish. It returns nil after a stop
 // in which all did, also where the context ended before any started. Any number
@@ -30,7 +33,8 @@ func (q *Queue) Work(ctx context.Context, opts ...WorkOption) error {
 }
 
 // Drain puts back what a crash left, runs everything that is due, also what the
-// handlers enqueue, and returns. It does not wait for back-offs.
+// handlers enqueue, and returns, after 10 s at the latest where no limit is named. It
+// does not wait for back-offs; with IncludeDelayed it runs what is due later too, now.
 func (q *Queue) Drain(ctx context.Context, o DrainOptions, opts ...WorkOption) (Drained, error) {
 	return q.Worker(opts...).Drain(ctx, o)
 }

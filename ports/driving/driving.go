@@ -117,15 +117,23 @@ type Worker interface {
 	// Work runs jobs until the context ends, then stops gracefully.
 	Work(ctx context.Context) error
 	// Drain puts back what a crashed runner left, runs what is due of the handled
-	// kinds and returns when nothing is left; it does not wait for back-offs.
+	// kinds and returns when nothing is left; it does not wait for back-offs, unless
+	// it is to include what is delayed.
 	Drain(ctx context.Context, o DrainOptions) (Drained, error)
 }
 
 // DrainOptions bounds a drain.
 type DrainOptions struct {
-	Limit    time.Duration // 0: no time limit
+	Limit    time.Duration // 0: 10 s; NoLimit: none
 	Progress func(Drained) // called now and then; may be nil
+	// IncludeDelayed runs also what is due later, retries and snoozes among it: whenever
+	// nothing else is left all of it is made due, so a job that fails is tried until it is
+	// dead. What is paused keeps its time.
+	IncludeDelayed bool
 }
+
+// NoLimit is the Limit of a drain that takes as long as it takes.
+const NoLimit time.Duration = -1
 
 // Drained counts what a drain settled.
 type Drained struct {

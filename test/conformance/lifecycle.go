@@ -45,6 +45,7 @@ func lifecycleCases() []lifeCase {
 		{"work", lifeWork},
 		{"args", lifeArgsExact},
 		{"retry", lifeRetry},
+		{"delayed", lifeDelayed},
 		{"dead", lifeDead},
 		{"outcomes", lifeOutcomes},
 		{"panic", lifePanic},

@@ -28,8 +28,8 @@ func testOperating(t *testing.T, b *box) {
 	if s := b.stats().Totals; s.Cancelled != 1 || s.Due != 1 {
 		t.Errorf("after cancel and retry: %+v", s)
 	}
-	b.ok("enqueue", "exec", `{"command":"true"}`, "--keep-done", "1ms")
-	b.ok("work", "--once", "--allow-exec")
+	b.ok("enqueue", "exec", `{"command":"true"}`, "--keep-done", "1ms", "--after", "1h")
+	b.ok("work", "--once", "--allow-exec", "--delayed")
 	eventually(t, "the done job is pruned", func() bool {
 		b.ok("prune", "--json")
 		return b.stats().Totals.Done == 0

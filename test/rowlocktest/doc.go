@@ -7,6 +7,7 @@
 //	signUp(ctx, q)                                                  // the host's own code
 //	rowlocktest.RequireEnqueued(t, q, Welcome{UserID: 42}, rowlocktest.Queue("mail"))
 //	rowlocktest.Drain(t, q)                                         // runs what is due
+//	rowlocktest.DrainDelayed(t, q)                                  // and what is due later, retries too
 //
 // In a bubble of testing/synctest time is the bubble's: Pass lets a week of retries
 // and schedules go by in a moment.

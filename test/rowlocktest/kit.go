@@ -32,10 +32,22 @@ func Open(t testing.TB, opts ...rowlock.Option) *rowlock.Queue {
 }
 
 // Drain runs all that is due of the handled kinds, what the handlers enqueue too, and
-// says what became of it. It does not wait for back-offs; see Pass.
+// says what became of it. It does not wait for back-offs; see DrainDelayed and Pass.
 func Drain(t testing.TB, q *rowlock.Queue, opts ...rowlock.WorkOption) rowlock.Drained {
 	t.Helper()
-	done, err := q.Drain(t.Context(), rowlock.DrainOptions{}, opts...)
+	return drain(t, q, rowlock.DrainOptions{}, opts)
+}
+
+// DrainDelayed is Drain that runs also what is due later, now: delayed jobs, and
+// retries until their job is done or dead. Due times are changed by it; Pass keeps them.
+func DrainDelayed(t testing.TB, q *rowlock.Queue, opts ...rowlock.WorkOption) rowlock.Drained {
+	t.Helper()
+	return drain(t, q, rowlock.DrainOptions{IncludeDelayed: true}, opts)
+}
+
+func drain(t testing.TB, q *rowlock.Queue, o rowlock.DrainOptions, opts []rowlock.WorkOption) rowlock.Drained {
+	t.Helper()
+	done, err := q.Drain(t.Context(), o, opts...)
 	if err != nil {
 		t.Fatalf("drain: %v", err)
 	}

@@ -122,6 +122,26 @@ func TestDrainRunsWhatIsDue(t *testing.T) {
 	rowlocktest.RequireEnqueued(t, q, report{}, rowlocktest.State(domain.Done))
 }
 
+func TestDrainRunsWhatIsDelayed(t *testing.T) {
+	q := rowlocktest.Open(t)
+	rowlock.Handle(q, func(_ context.Context, j work.Job[welcome]) error {
+		if j.Attempt < 3 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if _, _, err := q.Enqueue(t.Context(), welcome{User: 1}, enqueue.After(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := rowlocktest.Drain(t, q); got != (rowlock.Drained{}) {
+		t.Errorf("drained %+v, nothing is due", got)
+	}
+	if got := rowlocktest.DrainDelayed(t, q); got.Completed != 1 || got.Retried != 2 {
+		t.Errorf("drained %+v, want 2 retries and 1 completed", got)
+	}
+	rowlocktest.RequireEnqueued(t, q, welcome{User: 1}, rowlocktest.State(domain.Done))
+}
+
 // TestPassAWeek has a week of retries and of schedules go by.
 func TestPassAWeek(t *testing.T) {
 	began := time.Now() //nolint:forbidigo // what it costs is shown

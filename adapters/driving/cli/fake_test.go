@@ -33,6 +33,7 @@ type fake struct {
 	due     domain.Due
 	bulk    driving.Bulk
 	act     string
+	drain   driving.DrainOptions
 	drained driving.Drained
 	steps   []driving.Step
 	fresh   bool
@@ -160,6 +161,7 @@ func (f *fake) Work(ctx context.Context) error {
 }
 
 func (f *fake) Drain(_ context.Context, o driving.DrainOptions) (driving.Drained, error) {
+	f.drain = o
 	o.Progress(f.drained)
 	return f.drained, f.err
 }

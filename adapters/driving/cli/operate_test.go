@@ -134,7 +134,7 @@ func TestQueuesAreNamedByteByByte(t *testing.T) {
 
 func TestBulkEdits(t *testing.T) {
 	dead := []domain.State{domain.Dead}
-	waiting := []domain.State{domain.Ready, domain.Scheduled, domain.Blocked}
+	live := []domain.State{domain.Ready, domain.Scheduled, domain.Blocked, domain.Running}
 	for _, c := range []struct {
 		args   string
 		act    string
@@ -144,7 +144,8 @@ func TestBulkEdits(t *testing.T) {
 		{"jobs retry --all", "retry all", dead, true},
 		{"jobs retry --state done --queue q", "retry all", []domain.State{domain.Done}, false},
 		{"jobs delete --queue q", "delete all", dead, false},
-		{"jobs cancel --queue q", "cancel all", waiting, false},
+		{"jobs cancel --queue q", "cancel all", live, false},
+		{"jobs cancel --all --state running", "cancel all", []domain.State{domain.Running}, true},
 		{"dead delete --all", "delete all", dead, true},
 		{"dead retry --kind k", "retry all", dead, false},
 	} {
@@ -206,6 +207,15 @@ func TestWorkOnceDrainsAndWarns(t *testing.T) {
 	}
 	if !strings.Contains(got.err, "no runner handles, and wait: mine") {
 		t.Errorf("no warning: %s", got.err)
+	}
+	if f.drain.Limit != driving.NoLimit || f.drain.IncludeDelayed {
+		t.Errorf("drained with %+v", f.drain)
+	}
+	if got := (runner{fake: f}).run(t, "work", "--once", "--delayed", "--abandon", "--exits-within", "3s"); got.code != 0 || !f.drain.IncludeDelayed {
+		t.Errorf("drained with %+v: %+v", f.drain, got)
+	}
+	if w := f.settings.Work; !w.Abandon || w.ExitsWithin != 3*time.Second {
+		t.Errorf("the settings are %+v", w)
 	}
 }
 

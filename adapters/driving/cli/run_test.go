@@ -160,6 +160,7 @@ func TestUsageFaultsAreInvalid(t *testing.T) {
 		{"work", "--queue", "a=0"},
 		{"work", "--queue", "=3"},
 		{"work", "--queue", "a=b"},
+		{"work", "--delayed"},
 		{"work", "--tenant", "acme"},
 		{"work", "--once", "--tenant", "acme"},
 		{"migrate", "down"},

@@ -23,11 +23,11 @@ program that handles them; a warning names them.
 
 With --once: put back what a crashed runner left, run everything that is due, without a
 time limit, and print what became of it. Jobs that wait for a later time, a retry among
-them, are not waited for.`
+them, are not waited for; with --delayed they are run now.`
 
 // work runs jobs.
 func (s *shell) work() *cobra.Command {
-	var once, prefetch bool
+	var once, prefetch, delayed bool
 	var queues []string
 	w := &WorkSettings{}
 	old := retainer{w: w}
@@ -45,14 +45,18 @@ func (s *shell) work() *cobra.Command {
 		if s.tenant != "" {
 			return invalid("read flags", "--tenant", "a runner works the jobs of all tenants: leave it out")
 		}
+		if delayed && !once {
+			return invalid("read flags", "--delayed", "it goes with --once: a runner that works on does what is due later when its time comes")
+		}
 		w.NoPrefetch, s.settings.Work = !prefetch, w
 		if once {
-			return s.with(cmd.Context(), s.workOnce)
+			return s.with(cmd.Context(), func(ctx context.Context, app *App) error { return s.workOnce(ctx, app, delayed) })
 		}
 		return s.with(cmd.Context(), s.workOn)
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&once, "once", false, "run what is due and end")
+	flags.BoolVar(&delayed, "delayed", false, "with --once: run now also what is due later, retries until they end")
 	flags.StringSliceVar(&queues, "queue", nil, "work these queues alone, each with its own workers: `a,b=3`")
 	flags.BoolVar(&prefetch, "prefetch", true, "take a few short jobs ahead of a free worker")
 	w.flags(flags)
@@ -165,9 +169,9 @@ type onceView struct {
 	Unhandled []string `json:"unhandled"` // kinds whose due jobs nobody handles
 }
 
-func (s *shell) workOnce(ctx context.Context, app *App) error {
+func (s *shell) workOnce(ctx context.Context, app *App, delayed bool) error {
 	m := s.meter("jobs", 0)
-	got, err := app.Worker.Drain(ctx, driving.DrainOptions{Progress: func(d driving.Drained) {
+	got, err := app.Worker.Drain(ctx, driving.DrainOptions{Limit: driving.NoLimit, IncludeDelayed: delayed, Progress: func(d driving.Drained) {
 		m.set(int64(d.Completed + d.Retried + d.Snoozed + d.Dead + d.Cancelled))
 	}})
 	m.end()
