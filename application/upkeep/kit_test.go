@@ -28,6 +28,7 @@ type store struct {
 	held     []driven.Claimed // what the test claimed
 	looks    []int            // batches of each FinishBatches
 	broken   error            // what batches answer
+	slow     time.Duration    // how long a pass of a prune takes
 }
 
 func (s *store) FinishBatches(ctx context.Context, ids []domain.BatchID) ([]driven.Finished, error) {
@@ -97,6 +98,7 @@ func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (driven.Prun
 	if err := s.note(&s.prunes); err != nil {
 		return driven.Pruned{}, err
 	}
+	time.Sleep(s.slow)
 	return s.Store.Prune(ctx, req)
 }
 

@@ -26,6 +26,7 @@ func (s *Service) Prune(ctx context.Context, progress func(removed int)) (remove
 
 func (s *Service) removal(ctx context.Context, pause time.Duration, progress func(int)) (removed int, err error) {
 	for {
+		began := s.now()
 		pass, err := s.prune(ctx)
 		if err != nil {
 			return removed, err
@@ -40,10 +41,24 @@ func (s *Service) removal(ctx context.Context, pause time.Duration, progress fun
 		if !pass.More {
 			return removed, s.pruneBatches(ctx, pause)
 		}
-		if pause > 0 && !rest(ctx, jittered(pause)) {
+		if !s.paced(ctx, pause, s.now().Sub(began)) {
 			return removed, nil
 		}
 	}
+}
+
+// restFactor is how many times as long as a pass took the loop rests after it: a
+// seventh of the time is left to pruning, so that claims keep their speed where a
+// pass is slow, as on a store with one writer.
+const restFactor = 6
+
+// paced rests between two passes; false when the context ended first. Without a pause
+// nobody is to be spared.
+func (s *Service) paced(ctx context.Context, pause, took time.Duration) bool {
+	if pause == 0 {
+		return true
+	}
+	return rest(ctx, jittered(max(pause, min(restFactor*took, s.cfg.PruneEvery))))
 }
 
 func (s *Service) prune(ctx context.Context) (driven.Pruned, error) {
@@ -63,6 +78,7 @@ func (s *Service) request(tenant string) driven.PruneRequest {
 // has none.
 func (s *Service) pruneBatches(ctx context.Context, pause time.Duration) error {
 	for {
+		began := s.now()
 		pass, err := bounded(ctx, s.deps.Store.PruneBatches, s.request(domain.TenantOf(ctx)))
 		if domain.CodeOf(err) == domain.Unsupported {
 			return nil
@@ -73,7 +89,7 @@ func (s *Service) pruneBatches(ctx context.Context, pause time.Duration) error {
 		if err != nil || !pass.More {
 			return err
 		}
-		if pause > 0 && !rest(ctx, jittered(pause)) {
+		if !s.paced(ctx, pause, s.now().Sub(began)) {
 			return nil
 		}
 	}

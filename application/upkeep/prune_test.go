@@ -44,6 +44,28 @@ func TestTheLoopPausesBetweenPasses(t *testing.T) {
 	})
 }
 
+// TestASlowPruningLeavesTheStoreToOthers: it has a seventh of the time, whatever its pause is.
+func TestASlowPruningLeavesTheStoreToOthers(t *testing.T) {
+	for slow, want := range map[time.Duration]time.Duration{time.Millisecond: 51 * time.Millisecond, time.Second: 7 * time.Second, 10 * time.Minute: 70 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t)
+			s.slow = slow
+			u := service(t, upkeep.Config{PruneBatch: 100, PruneEvery: time.Hour}, s, &ear{})
+			ended(t, s, 1_000)
+			time.Sleep(2 * time.Minute)
+			must(t, u.Start(t.Context()))
+			time.Sleep(15 * time.Hour)
+			must(t, u.Stop(t.Context()))
+			calls := s.calls(&s.prunes)
+			for i := range 9 {
+				if gap := calls[i+1] - calls[i]; gap < want*85/100 || gap > want*115/100 {
+					t.Errorf("with passes of %v one came %v after the one before, want %v", slow, gap, want)
+				}
+			}
+		})
+	}
+}
+
 func TestAnOperatorsPruningDoesNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)

@@ -22,7 +22,7 @@ type Deps struct {
 	Runner   string // of this process, whose claims stay; "" for none
 	Observer driven.Observer
 	Wake     driven.Notifier
-	Clock    driven.Clock // tells that this process slept
+	Clock    driven.Clock // tells that this process slept, and how long a pass took
 
 	Failures map[string]string // failure kinds of the kinds that declare one
 	Attempts int               // how often a job is tried that does not say so

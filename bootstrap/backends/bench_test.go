@@ -11,7 +11,12 @@ import (
 )
 
 // BenchmarkBeside compares free jobs alone with free jobs beside a crowd that waits.
-func BenchmarkBeside(b *testing.B) {
+func BenchmarkBeside(b *testing.B) { onEach(b, bench.Beside) }
+
+// BenchmarkPrune compares jobs alone with jobs beside a prune of rows that are over.
+func BenchmarkPrune(b *testing.B) { onEach(b, bench.Prune) }
+
+func onEach(b *testing.B, measure func(*testing.B, bench.Factory)) {
 	for name, dsn := range map[string]func(testing.TB) string{
 		"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "bench.db") },
 		"postgres": func(t testing.TB) string { return servers.Postgres(t) },
@@ -19,7 +24,7 @@ func BenchmarkBeside(b *testing.B) {
 		"mariadb":  func(t testing.TB) string { return servers.URL(servers.MariaDB(t)) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			bench.Beside(b, func(b *testing.B) bench.Kit { return open(b, dsn(b)) })
+			measure(b, func(b *testing.B) bench.Kit { return open(b, dsn(b)) })
 		})
 	}
 }

@@ -26,6 +26,7 @@ func memory(b *testing.B) bench.Kit {
 func BenchmarkEnqueue(b *testing.B)     { bench.Enqueue(b, memory) }
 func BenchmarkEnqueueMany(b *testing.B) { bench.EnqueueMany(b, memory) }
 func BenchmarkWork(b *testing.B)        { bench.Work(b, memory) }
+func BenchmarkPrune(b *testing.B)       { bench.Prune(b, memory) }
 
 // TestBenchmarksRun keeps them from rotting between two measurements.
 func TestBenchmarksRun(t *testing.T) {
@@ -42,5 +43,9 @@ func TestBenchmarksRun(t *testing.T) {
 		if cost, ok := r.Extra["cpu-us/job"]; !ok || cost < 0 {
 			t.Errorf("%s reports no cost: %v", name, r)
 		}
+	}
+	r := testing.Benchmark(func(b *testing.B) { bench.Prune(b, memory) })
+	if r.Extra["ratio"] <= 0 || r.Extra["pruned/s"] <= 0 {
+		t.Errorf("Prune reports %v", r)
 	}
 }
