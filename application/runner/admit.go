@@ -76,9 +76,11 @@ func (l *lane) ask(wants []driven.Want) (driven.Admission, error) {
 	until := s.clock.now() + s.cfg.Renew
 	wait := backoff{first: emptyFirst, cap: time.Second, jitter: true}
 	for {
-		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Renew)
-		answer, err := s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
-		cancel()
+		var answer driven.Admission
+		err := l.within.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
+			answer, err = s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
+			return err
+		})
 		if err == nil || !transient(err) || s.stopping() || s.clock.now() >= until {
 			return answer, err
 		}

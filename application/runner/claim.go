@@ -32,8 +32,6 @@ func (l *lane) claim(queue string, n int) (all driven.Claims, err error) {
 // claimPart is not broken off by a stop: what the store gave must be known, to be given back.
 func (l *lane) claimPart(queue string, kinds []string, n int) (driven.Claims, error) {
 	s := l.session
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	defer cancel()
 	sent := s.clock.now()
 	last, fair := s.served[queue]
 	req := driven.ClaimRequest{
@@ -42,7 +40,11 @@ func (l *lane) claimPart(queue string, kinds []string, n int) (driven.Claims, er
 	if fair {
 		req.Fair, req.After = true, last.get()
 	}
-	claims, err := s.deps.Store.Claim(ctx, req)
+	var claims driven.Claims
+	err := l.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		claims, err = s.deps.Store.Claim(ctx, req)
+		return err
+	})
 	if err == nil && fair {
 		last.set(claims.Tenant)
 	}

@@ -36,6 +36,7 @@ type completer struct {
 	queue   []settling
 	spare   []settling // empty, of a write that is over
 	backlog atomic.Int64
+	within  deadline
 	bell    chan struct{} // there is something to write
 	lull    chan struct{} // no job waits for a worker, or a whole write is there
 	closing chan struct{}
@@ -158,9 +159,11 @@ func (c *completer) putBack(again []settling) {
 // refused for what is in it is halved until the bad outcome stands alone.
 func (c *completer) write(batch []settling) (again []settling) {
 	s := c.session
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	answer, err := c.settle(ctx, batch)
-	cancel()
+	var answer driven.Settled
+	err := c.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		answer, err = c.settle(ctx, batch)
+		return err
+	})
 	if err == nil {
 		c.written(batch, answer)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
@@ -21,6 +22,7 @@ type finisher struct {
 	mu      sync.Mutex
 	ids     map[domain.BatchID]struct{}
 	busy    bool // a call is in flight
+	within  deadline
 	bell    chan struct{}
 	closing chan struct{}
 	ended   chan struct{}
@@ -92,9 +94,11 @@ func (f *finisher) take() []domain.BatchID {
 
 func (f *finisher) look(ids []domain.BatchID) {
 	s := f.session
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	done, err := s.deps.Store.FinishBatches(ctx, ids)
-	cancel()
+	var done []driven.Finished
+	err := f.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		done, err = s.deps.Store.FinishBatches(ctx, ids)
+		return err
+	})
 	if err != nil {
 		s.fail("finish batches", "", err)
 	}

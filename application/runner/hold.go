@@ -43,9 +43,11 @@ func (w *waker) expire() bool {
 	if !s.bounded.Load() || now < w.due(now) {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	defer cancel()
-	answer, err := s.deps.Store.Expire(ctx, expireBatch)
+	var answer driven.Expired
+	err := w.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		answer, err = s.deps.Store.Expire(ctx, expireBatch)
+		return err
+	})
 	w.looked = s.clock.now()
 	if err != nil {
 		w.next = w.looked + s.cfg.Poll
@@ -143,9 +145,7 @@ func (w *waker) look(now time.Duration, keep bool) (all []driven.Holding, starte
 func (w *waker) send(all []driven.Holding) bool {
 	s := w.session
 	for chunk := range slices.Chunk(all, holdBatch) {
-		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-		err := s.deps.Store.Hold(ctx, chunk)
-		cancel()
+		err := w.within.call(s, s.cfg.Lease, func(ctx context.Context) error { return s.deps.Store.Hold(ctx, chunk) })
 		if err == nil {
 			continue
 		}

@@ -40,14 +40,16 @@ func (s *session) renewAll() (good bool) {
 }
 
 func (s *session) renew(chunk []*attempt) error {
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Renew)
-	defer cancel()
 	sent := s.clock.now() // before, for the lease may count from then
 	req := driven.RenewRequest{Lease: s.cfg.Lease, Tickets: make([]driven.Renewal, len(chunk))}
 	for i, a := range chunk {
 		req.Tickets[i] = driven.Renewal{Ticket: a.claim.Ticket(), Stuck: a.overdue(sent) > 0}
 	}
-	answer, err := s.deps.Store.Renew(ctx, req)
+	var answer driven.Renewed
+	err := s.renewal.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
+		answer, err = s.deps.Store.Renew(ctx, req)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -117,10 +119,11 @@ func (s *session) shutDown() {
 
 // keepBeating says that the runner lives, for others to see; nothing rests on it.
 func (s *session) keepBeating() {
+	var within deadline
 	for {
-		ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Renew)
-		err := s.deps.Store.Beat(ctx, s.info(), max(s.cfg.Lease, 3*s.cfg.Renew))
-		cancel()
+		err := within.call(s, s.cfg.Renew, func(ctx context.Context) error {
+			return s.deps.Store.Beat(ctx, s.info(), max(s.cfg.Lease, 3*s.cfg.Renew))
+		})
 		if err != nil {
 			s.fail("beat", "", err)
 		}

@@ -34,6 +34,7 @@ type lane struct {
 	gated     bool // some of its kinds have a bucket
 	turns     rotation
 	empty     backoff
+	within    deadline
 	dry       int // claims in a row that gave nothing, though there shall be more
 	fooled    int // claims in a row that gave nothing, though a job was announced
 }

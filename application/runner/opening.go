@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
@@ -112,9 +113,9 @@ func (s *session) declare(ctx context.Context) error {
 	if len(s.kinds) == 0 {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, openingTime)
-	defer cancel()
-	err := s.deps.Store.Declare(bounded, s.kinds, s.declared)
+	_, err := within(ctx, func(ctx context.Context) (none struct{}, err error) {
+		return none, s.deps.Store.Declare(ctx, s.kinds, s.declared)
+	})
 	switch {
 	case domain.CodeOf(err) != domain.Unsupported:
 		return err
@@ -129,6 +130,13 @@ func (s *session) declare(ctx context.Context) error {
 	}
 }
 
+// within bounds a call of the opening.
+func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+	bounded, cancel := context.WithTimeout(ctx, openingTime)
+	defer cancel()
+	return call(bounded)
+}
+
 // loosen makes ready who waits for what is declared no more, and whoever else may
 // try now: what waits may have been left by a crash, or under an older limit.
 func (s *session) loosen(ctx context.Context) error {
@@ -136,7 +144,7 @@ func (s *session) loosen(ctx context.Context) error {
 		return nil
 	}
 	for {
-		answer, err := s.deps.Store.Loosen(ctx, loosenBatch)
+		answer, err := within(ctx, func(ctx context.Context) (driven.Loosened, error) { return s.deps.Store.Loosen(ctx, loosenBatch) })
 		if err != nil {
 			return err
 		}
@@ -150,11 +158,11 @@ func (s *session) loosen(ctx context.Context) error {
 // wakeBlocked wakes every key that somebody waits for, as a sweep does.
 func (s *session) wakeBlocked(ctx context.Context) error {
 	for after := ""; ; {
-		keys, err := s.deps.Store.BlockedKeys(ctx, after, wakeBatch)
+		keys, err := within(ctx, func(ctx context.Context) ([]string, error) { return s.deps.Store.BlockedKeys(ctx, after, wakeBatch) })
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		woken, err := s.deps.Store.Wake(ctx, keys)
+		woken, err := within(ctx, func(ctx context.Context) (driven.Woken, error) { return s.deps.Store.Wake(ctx, keys) })
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,39 @@ func newClock(source driven.Clock) *clock { return &clock{source: source, epoch:
 
 func (c *clock) now() time.Duration { return c.source.Now().Sub(c.epoch) }
 
+// callTime bounds a call of a loop: a connection may die without a word, and what is
+// sent on it is answered never. It leaves time to find a connection dead and to make
+// another one.
+const callTime = 6 * time.Second
+
+// deadline is how long the calls of one loop may take, each no longer than most. Where
+// two in a row came too late the store may be slow rather than gone, so the next one
+// has longer. Connections that cannot be had are no calls that come too late.
+type deadline struct {
+	last time.Duration
+	late int // calls in a row that came too late
+}
+
+// call makes one call.
+func (d *deadline) call(s *session, most time.Duration, do func(context.Context) error) error {
+	d.last = min(max(d.last, callTime), most)
+	ctx, cancel := context.WithTimeout(s.ctx, d.last)
+	defer cancel()
+	sent := s.clock.now()
+	err := do(ctx)
+	switch {
+	case err == nil:
+		d.last, d.late = 2*(s.clock.now()-sent), 0
+	case ctx.Err() == nil:
+		d.late = 0
+	default:
+		if d.late++; d.late > 1 {
+			d.last, d.late = 2*d.last, 0
+		}
+	}
+	return err
+}
+
 // backoff waits longer with each failure in a row, and never two processes alike.
 type backoff struct {
 	first, cap time.Duration

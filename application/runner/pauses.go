@@ -25,6 +25,7 @@ type pauses struct {
 	looked  time.Duration // when it was read
 	next    time.Duration // when it is read again
 	said    bool          // that the store cannot tell
+	within  deadline
 }
 
 func newPauses(s *session) *pauses { return &pauses{session: s} }
@@ -66,9 +67,11 @@ func (p *pauses) refresh() {
 	if p.off != nil && now < p.next {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Lease)
-	defer cancel()
-	all, err := s.deps.Store.Paused(ctx, pausedMost)
+	var all []domain.Paused
+	err := p.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		all, err = s.deps.Store.Paused(ctx, pausedMost)
+		return err
+	})
 	p.looked = s.clock.now()
 	p.next = p.looked + min(pausedAge, s.cfg.Poll)
 	switch {

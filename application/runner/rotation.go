@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -101,7 +102,11 @@ func (l *lane) nextRound() error {
 		r.begin(r.fixed, poll)
 		return nil
 	}
-	names, err := s.deps.Store.Queues(s.ctx, r.after, queuePage)
+	var names []string
+	err := l.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
+		names, err = s.deps.Store.Queues(ctx, r.after, queuePage)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type session struct {
 	abort context.CancelFunc
 
 	held      held
+	renewal   deadline // of the renewals
 	completer *completer
 	waker     *waker
 	finisher  *finisher

@@ -37,6 +37,7 @@ type waker struct {
 	looked  time.Duration // when expired slots were looked for last
 	next    time.Duration // when they shall be, as the store said
 	kept    time.Duration // when slots were kept last
+	within  deadline
 	bell    chan struct{}
 	closing chan struct{}
 	ended   chan struct{}
@@ -173,9 +174,11 @@ func (w *waker) wake() bool {
 		if len(keys) == 0 {
 			return true
 		}
-		ctx, cancel := context.WithTimeout(w.session.ctx, w.session.cfg.Lease)
-		woken, err := w.session.deps.Store.Wake(ctx, keys)
-		cancel()
+		var woken driven.Woken
+		err := w.within.call(w.session, w.session.cfg.Lease, func(ctx context.Context) (err error) {
+			woken, err = w.session.deps.Store.Wake(ctx, keys)
+			return err
+		})
 		if err != nil {
 			w.session.fail("wake", "", err)
 			if transient(err) { // else the sweep has them

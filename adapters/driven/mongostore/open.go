@@ -59,9 +59,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 		cfg.Database = parsed.Database
 	}
 	opts := options.Client().ApplyURI(cfg.URI)
-	if opts.ServerSelectionTimeout == nil {
-		opts.SetServerSelectionTimeout(patience)
-	}
+	bounded(opts)
 	client, err := mongo.Connect(opts)
 	if err != nil {
 		return driven.Backend{}, fault(ctx, op, err)
@@ -81,6 +79,27 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 		return fault(context.WithoutCancel(ctx), "close", err)
 	}
 	return b, nil
+}
+
+// A server may be gone without a word. The driver watches each over a connection of its
+// own, and drops all the others when that falls silent: with its own settings, 40
+// seconds later.
+const (
+	connectTime = 4 * time.Second // bounds an answer to the watch too
+	watchGap    = 2 * time.Second
+)
+
+// bounded bounds what the URI does not say.
+func bounded(opts *options.ClientOptions) {
+	if opts.ServerSelectionTimeout == nil {
+		opts.SetServerSelectionTimeout(patience)
+	}
+	if opts.ConnectTimeout == nil {
+		opts.SetConnectTimeout(connectTime)
+	}
+	if opts.HeartbeatInterval == nil {
+		opts.SetHeartbeatInterval(watchGap)
+	}
 }
 
 // unread says why a URI cannot be used. The cause is left out: it may hold the password.

@@ -39,7 +39,7 @@ const (
 
 // connectTime bounds how long a session of our own pool may take to be made, where
 // the DSN says nothing of it (timeout).
-const connectTime = 10 * time.Second
+const connectTime = 4 * time.Second
 
 // Open connects to the server and asks it what it can do. It does not migrate.
 func Open(ctx context.Context, cfg Config) (driven.Backend, error) {

@@ -45,8 +45,22 @@ func (s sessions) connect(ctx context.Context) (driver.Conn, error) {
 		_ = conn.Close() // the first error is the one to tell
 		return nil, err
 	}
-	return &session{fullConn: conn}, nil
+	_, err = conn.ExecContext(ctx, "SET SESSION wait_timeout = CAST(LEAST(@@SESSION.wait_timeout, "+forsaken+") AS UNSIGNED)", nil)
+	if err != nil && number(err) == 0 { // one that cannot be set may be worked without
+		_ = conn.Close() // as above
+		return nil, err
+	}
+	return &session{fullConn: conn, rest: time.AfterFunc(restTime, func() {})}, nil
 }
+
+// A server may be gone without a word, and then nothing that is sent to it is ever
+// answered. Nor does the server hear of a client that is gone: it ends a session that
+// says nothing for so long, whose transaction would else keep its locks for hours.
+const (
+	restTime   = time.Second // a session that rested longer is asked whether it lives,
+	answerTime = time.Second // and has so long to answer
+	forsaken   = "75"        // s; a pool lets go of a session before
+)
 
 // fullConn is all that a connection of the driver can do.
 type fullConn interface {
@@ -73,8 +87,29 @@ const (
 // goroutine at a time.
 type session struct {
 	fullConn
+	rest *time.Timer // ends when the session has rested
 	kept map[string]driver.Stmt
 	seen map[string]bool
+}
+
+// IsValid is asked when a session is given back to its pool.
+func (s *session) IsValid() bool {
+	s.rest.Reset(restTime)
+	return s.fullConn.IsValid()
+}
+
+// ResetSession is asked before a session of the pool is used again.
+func (s *session) ResetSession(ctx context.Context) error {
+	rested := !s.rest.Stop()
+	if err := s.fullConn.ResetSession(ctx); err != nil || !rested {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if s.Ping(bounded) != nil {
+		return driver.ErrBadConn
+	}
+	return nil
 }
 
 // ExecContext runs a statement.

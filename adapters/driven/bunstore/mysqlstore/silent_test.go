@@ -14,10 +14,10 @@ import (
 )
 
 // TestSilentServer: a server that takes connections and says nothing is waited for
-// no longer than the DSN says, or ten seconds.
+// no longer than the DSN says, or four seconds.
 func TestSilentServer(t *testing.T) {
 	for dsn, want := range map[string]time.Duration{
-		"u@silent(x)/app":            10 * time.Second,
+		"u@silent(x)/app":            4 * time.Second,
 		"u@silent(x)/app?timeout=2s": 2 * time.Second,
 	} {
 		synctest.Test(t, func(t *testing.T) {

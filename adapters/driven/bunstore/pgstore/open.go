@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"github.com/rowlock/rowlock/adapters/driven/bunstore"
@@ -28,15 +27,6 @@ type Config struct {
 	Now         func() time.Time // tests only: the store's clock; nil is the database's own
 }
 
-// The pool of Open. Claims, outcomes, renewals and upkeep need four connections
-// of a runner's; the others are for enqueues and look-ups. What is idle stays a
-// while, since to connect costs milliseconds; none outlives a failover for long.
-const (
-	maxConns    = 16
-	maxIdleTime = time.Minute
-	maxLifetime = 30 * time.Minute
-)
-
 // Open connects to the database. It does not migrate.
 func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	cfg, err := cfg.check()
@@ -50,11 +40,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 	// Each statement is planned for its values, and few are kept in a session.
 	keeps := conn.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	conn.DefaultQueryExecMode = pgx.QueryExecModeExec
-	db := stdlib.OpenDB(*conn)
-	db.SetMaxOpenConns(maxConns)
-	db.SetMaxIdleConns(maxConns)
-	db.SetConnMaxIdleTime(maxIdleTime)
-	db.SetConnMaxLifetime(maxLifetime)
+	db := openPool(conn)
 	e := newEngine(db, cfg, true)
 	e.keeps = keeps
 	s := bunstore.New(newDialect(db, cfg), e, cfg.Now)
@@ -69,7 +55,8 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 // after Close. Any driver that binds $1 and whose errors tell their SQLSTATE will
 // do; of pgx, a pool that caches statements is asked not to for ours. A pool of
 // one connection moves too: the store holds one at a time and never waits for a
-// second.
+// second. Give it a connect_timeout: a pool whose connections may take for ever to
+// be made is lost with the first server that dies without a word.
 func FromDB(db *sql.DB, cfg Config) (driven.Backend, error) {
 	cfg, err := cfg.check()
 	if err != nil {

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// aloneVar is set in a process that runs one test, which counts its goroutines.
+const aloneVar = "ROWLOCK_E2E_ALONE"
+
+// alone runs a test in a process of its own, beside others.
+func alone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Getenv(aloneVar) != "" {
+		test(t)
+		return
+	}
+	t.Parallel()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exact []string
+	for name := range strings.SplitSeq(t.Name(), "/") {
+		exact = append(exact, "^"+regexp.QuoteMeta(name)+"$")
+	}
+	cmd := exec.CommandContext(t.Context(), own, "-test.v", "-test.count=1", "-test.run", strings.Join(exact, "/"))
+	cmd.Env = append(os.Environ(), aloneVar+"=1")
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+strings.Split(t.Name(), "/")[0]) {
+		t.Fatalf("in a process of its own: %v", err)
+	}
+	if strings.Contains(string(out), "--- SKIP") {
+		t.Skip("see above")
+	}
+}
+
+// onServers runs a test on the servers that can be had, each in a process of its own.
+func onServers(t *testing.T, test func(t *testing.T, s store)) {
+	t.Helper()
+	for _, s := range stores() {
+		if s.own || s.name == "sqlserver" {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) { alone(t, func(t *testing.T) { test(t, s) }) })
+	}
+}
