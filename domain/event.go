@@ -13,9 +13,9 @@ const (
 	EventRetried
 	EventSnoozed
 	EventDied
-	EventCancelled
-	EventReleased // given back unrun at a stop
-	EventStalled  // a claim's lease ran out and it was put back
+	EventCancelled // given up by its handler, or by an operator while it ran
+	EventReleased  // given back unrun at a stop
+	EventStalled   // a claim's lease ran out and it was put back
 	EventLeaseLost
 	EventTimedOut
 	EventOutcomeDropped // the claim was no longer ours when the outcome came

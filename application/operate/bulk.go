@@ -16,8 +16,12 @@ func (s *Service) RetryAll(ctx context.Context, b driving.Bulk, due domain.Due) 
 	return s.every(ctx, b, s.wake.due(s.store.Retry), driven.EditRequest{Due: due})
 }
 
-// CancelAll gives every matching job up.
+// CancelAll gives every matching job up, also those that run. No states mean those
+// that have not ended.
 func (s *Service) CancelAll(ctx context.Context, b driving.Bulk) (driving.BulkResult, error) {
+	if len(b.Filter.States) == 0 && !b.All {
+		b.Filter.States = []domain.State{domain.Ready, domain.Scheduled, domain.Blocked, domain.Running}
+	}
 	return s.every(ctx, b, s.wake.after(s.store.Cancel), driven.EditRequest{Keep: s.keep})
 }
 

@@ -90,12 +90,16 @@ func TestBulkIsOverTheJobsAsItBegan(t *testing.T) {
 func TestBulkStaysInItsTenant(t *testing.T) {
 	ctx := domain.WithTenant(t.Context(), "acme")
 	store := newFake(2, 0)
+	store.add(3, domain.Ready)
 	service := operate.New(operate.Deps{Store: store})
-	if _, err := service.CancelAll(ctx, driving.Bulk{}); err != nil {
-		t.Fatal(err)
+	if got, err := service.CancelAll(ctx, driving.Bulk{}); err != nil || got.Done != 1 {
+		t.Fatalf("%+v, %v; want the one that has not ended", got, err)
 	}
 	if store.filters[0].Tenant != "acme" || store.requests[0].Tenant != "acme" {
 		t.Errorf("asked %+v, then %+v", store.filters[0], store.requests[0])
+	}
+	if live := []domain.State{domain.Ready, domain.Scheduled, domain.Blocked, domain.Running}; !slices.Equal(store.requests[0].States, live) {
+		t.Errorf("jobs in %v are cancelled, want %v", store.requests[0].States, live)
 	}
 	_, err := service.CancelAll(ctx, driving.Bulk{Filter: domain.Filter{Tenant: "other"}})
 	if domain.CodeOf(err) != domain.Invalid || len(store.filters) != 1 {

@@ -60,7 +60,8 @@ func (s *Service) Retry(ctx context.Context, ids []domain.JobID, due domain.Due)
 	return named(ctx, s.wake.due(s.store.Retry), ids, driven.EditRequest{Due: due})
 }
 
-// Cancel gives waiting jobs up for good.
+// Cancel gives jobs up for good, waiting and running ones. Whoever runs one hears of it
+// by the next renewal of its lease; its outcome no longer counts.
 func (s *Service) Cancel(ctx context.Context, ids []domain.JobID) ([]domain.Edited, error) {
 	return named(ctx, s.wake.after(s.store.Cancel), ids, driven.EditRequest{Keep: s.keep})
 }

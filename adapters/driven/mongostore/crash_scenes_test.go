@@ -54,6 +54,7 @@ func scenes() map[string]scene {
 		"cancel": func(w *world) (func() error, func()) {
 			return brokenEdit(w, driven.Editor.Cancel, driven.EditRequest{Keep: time.Hour})
 		},
+		"cancel running": brokenCancel,
 		"reschedule": func(w *world) (func() error, func()) {
 			return brokenEdit(w, driven.Editor.Reschedule, driven.EditRequest{Due: domain.Due{After: time.Millisecond}})
 		},
@@ -200,6 +201,19 @@ func brokenEdit(w *world, edit editing, req driven.EditRequest) (func() error, f
 		return err
 	}
 	return call, func() { w.wake(keys...) }
+}
+
+// brokenCancel gives up all that runs. Their runner is gone with what they hold, which a
+// sweep must find, whether the operator comes again or not.
+func brokenCancel(w *world) (func() error, func()) {
+	w.enter()
+	w.start()
+	req := driven.EditRequest{Keep: time.Hour}
+	for t := range w.alive {
+		req.IDs = append(req.IDs, t.ID)
+	}
+	clear(w.alive)
+	return func() error { _, err := w.store.Cancel(w.Context(), req); return err }, nothing
 }
 
 type editing func(driven.Editor, context.Context, driven.EditRequest) ([]domain.Edited, error)

@@ -3,6 +3,7 @@ package mongostore_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -102,11 +103,53 @@ func TestEditThatIsOvertaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan.At(2, faults.Before, faults.Do(func() { claim(t, other, 1) })) // after the look
-	got, err := s.Cancel(t.Context(), driven.EditRequest{IDs: []domain.JobID{all[0].ID, all[1].ID}})
+	got, err := s.Reschedule(t.Context(), driven.EditRequest{IDs: []domain.JobID{all[0].ID, all[1].ID}})
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
 	if domain.CodeOf(got[0].Err) != domain.Conflict || got[1].Err != nil || plan.Pending() > 0 {
 		t.Errorf("answers %v; %q", got, plan.Statements())
+	}
+}
+
+// A cancel ends the claim that it read, or judges anew: of two claims and an outcome
+// that come between its look and its write it is the last one that it meets.
+func TestCancelThatIsOvertaken(t *testing.T) {
+	for name, end := range map[string]domain.State{"claimed": domain.Running, "claimed anew": domain.Ready, "over": domain.Done} {
+		t.Run(name, func(t *testing.T) {
+			s, other, plan := planned(t)
+			all := jobs(1)
+			if _, err := other.Insert(t.Context(), all); err != nil {
+				t.Fatal(err)
+			}
+			var last driven.Claimed
+			settle := func(to domain.State) {
+				o := driven.Outcome{Ticket: last.Ticket(), To: to, Counts: to == domain.Done, Keep: time.Hour}
+				if _, err := other.Settle(t.Context(), []driven.Outcome{o}); err != nil {
+					t.Error(err)
+				}
+			}
+			first := claim(t, other, 1).Jobs[0]
+			plan.At(2, faults.Before, faults.Do(func() { // after the look
+				if last = first; end != domain.Running {
+					settle(end)
+				}
+				if end == domain.Ready {
+					last = claim(t, other, 1).Jobs[0]
+				}
+			}))
+			got, err := s.Cancel(t.Context(), driven.EditRequest{IDs: []domain.JobID{all[0].ID}, Keep: time.Hour})
+			if err != nil || plan.Pending() > 0 {
+				t.Fatal(got, err)
+			}
+			want, code := domain.Cancelled, domain.Code("")
+			if end == domain.Done {
+				want, code = end, domain.Conflict
+			}
+			settle(domain.Dead) // changes nothing any more
+			if row, err := other.Job(t.Context(), all[0].ID, ""); err != nil || row.State != want || domain.CodeOf(got[0].Err) != code {
+				t.Errorf("the answer is %v, the job %v, %v", got[0].Err, row.State, err)
+			}
+		})
 	}
 }

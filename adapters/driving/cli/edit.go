@@ -56,8 +56,8 @@ func deleting(path string) change {
 
 func cancelling(path string) change {
 	return change{
-		path: path, use: "cancel", short: "Give up jobs that wait", done: "cancelled",
-		states: []domain.State{domain.Ready, domain.Scheduled, domain.Blocked},
+		path: path, use: "cancel", short: "Give up jobs that wait or run", done: "cancelled",
+		states: []domain.State{domain.Ready, domain.Scheduled, domain.Blocked, domain.Running},
 		named: func(ctx context.Context, app *App, ids []domain.JobID, _ domain.Due) ([]domain.Edited, error) {
 			return app.Operator.Cancel(ctx, ids)
 		},
