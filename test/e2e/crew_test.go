@@ -72,6 +72,7 @@ func crew(gauge string) error {
 	}, work.Timeout(time.Minute))
 	batchKinds(q, gauge)
 	stubborn(q, gauge)
+	doomed(q, gauge)
 	opts := []rowlock.WorkOption{
 		rowlock.Concurrency(16), rowlock.Lease(lease), rowlock.Poll(200 * time.Millisecond), rowlock.Upkeep(500 * time.Millisecond),
 	}

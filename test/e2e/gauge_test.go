@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -20,6 +21,7 @@ type gauge struct {
 	mu     sync.Mutex
 	now    map[string]int // running handlers of a key
 	most   map[string]int
+	began  map[string]int // handlers of a job, also of its other attempts
 	visits []visit
 }
 
@@ -37,7 +39,7 @@ func newGauge(t *testing.T) *gauge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gauge{addr: door.Addr().String(), now: map[string]int{}, most: map[string]int{}}
+	g := &gauge{addr: door.Addr().String(), now: map[string]int{}, most: map[string]int{}, began: map[string]int{}}
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -65,6 +67,7 @@ func (g *gauge) watch(c net.Conn) {
 	g.mu.Lock()
 	g.now[v.Key]++
 	g.most[v.Key] = max(g.most[v.Key], g.now[v.Key])
+	g.began[v.Job]++
 	g.visits = append(g.visits, v)
 	g.mu.Unlock()
 	_, _ = fmt.Fprintln(c, "in") // a handler that is gone need not hear it
@@ -108,11 +111,14 @@ func (g *gauge) highest(key string) int {
 func (g *gauge) runs() map[string]int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := map[string]int{}
-	for _, v := range g.visits {
-		n[v.Job]++
-	}
-	return n
+	return maps.Clone(g.began)
+}
+
+// has says whether a job was started.
+func (g *gauge) has(job string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.began[job] > 0
 }
 
 // starts are the moments at which handlers of a key started, in order.
