@@ -11,7 +11,7 @@ var (
 func TheHouse() House {
 	return House{
 		Layers:    append(inner(), append(adapters(), outer()...)...),
-		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/servers", "test/bench"},
+		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/storekit", "test/servers", "test/bench"},
 		TestThird: []string{"go.uber.org/goleak"},
 		Doors: []Door{
 			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/..."}},
@@ -100,6 +100,7 @@ func outer() []Layer {
 		{Dir: "test/conformance", Ours: append([]string{"test/faults"}, suite...)},
 		{Dir: "test/rowlocktest", Ours: append([]string{"bootstrap/rowlock", "adapters/driven/memstore", "adapters/driven/system"}, suite...)},
 		{Dir: "test/faults", Ours: suite, Third: []string{"modernc.org/sqlite"}},
+		{Dir: "test/storekit", Ours: append([]string{"adapters/driven/system", "test/conformance", "test/faults"}, suite...)},
 		{Dir: "test/servers", Third: []string{"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "github.com/microsoft/go-mssqldb", "go.mongodb.org/mongo-driver/v2"}},
 		{Dir: "test/bench", Ours: suite},
 		{Dir: "test/architecture"},

@@ -13,6 +13,7 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/conformance"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,7 +162,7 @@ func TestVariations(t *testing.T) {
 // life takes odd jobs through a host's transaction, a claim, a failure, a retry
 // and their end, and two through a turn.
 func life(t *testing.T, h conformance.Harness) {
-	b, in := h.Backend, jobs(3)
+	b, in := h.Backend, storekit.Jobs(3)
 	in[0].Args = []byte(`{"text":"it's \\ \" ? ?0 $1 :x @p1 -- /* 😀","n":9223372036854775807}`)
 	in[1].Unique, in[1].Tenant = &domain.Unique{Key: `k\'"`}, "t "
 	tx := h.Begin(t)
@@ -169,13 +170,13 @@ func life(t *testing.T, h conformance.Harness) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	again := jobs(2)
+	again := storekit.Jobs(2)
 	again[1].Unique, again[1].Tenant = in[1].Unique, "t "
 	got, err := b.Store.Insert(t.Context(), again)
 	if err != nil || got[0].Result != domain.InsertedNew || got[1].ID != in[1].ID {
 		t.Fatalf("answers %+v: %v", got, err)
 	}
-	taken := claim(t, b, 10)
+	taken := storekit.Claim(t, b, 10)
 	if len(taken) != 4 || string(taken[0].Job.Args) != string(in[0].Args) {
 		t.Fatalf("claimed %d of 4 jobs, args %s", len(taken), taken[0].Job.Args)
 	}
@@ -193,7 +194,7 @@ func life(t *testing.T, h conformance.Harness) {
 	if got, err := b.Store.Prune(t.Context(), driven.PruneRequest{Limit: 10}); got.Removed != 3 || err != nil {
 		t.Fatalf("pruned %d of 3: %v", got.Removed, err)
 	}
-	if again := claim(t, b, 10); len(again) != 1 || again[0].Job.Error != out[0].Error || again[0].Job.Attempts != 1 {
+	if again := storekit.Claim(t, b, 10); len(again) != 1 || again[0].Job.Error != out[0].Error || again[0].Job.Attempts != 1 {
 		t.Fatalf("claimed %+v", again)
 	}
 	inTurn(t, b)
@@ -202,7 +203,7 @@ func life(t *testing.T, h conformance.Harness) {
 // inTurn has one of two jobs start, end and wake the other one.
 func inTurn(t *testing.T, b driven.Backend) {
 	t.Helper()
-	out, waiting := admitted(t, b)
+	out, waiting := storekit.Admitted(t, b)
 	if res, err := b.Store.Settle(t.Context(), out); err != nil || len(res.Dropped) > 0 {
 		t.Fatalf("dropped %v: %v", res.Dropped, err)
 	}
@@ -210,7 +211,7 @@ func inTurn(t *testing.T, b driven.Backend) {
 	if err != nil || got.Jobs != 1 {
 		t.Fatalf("woke %+v: %v", got, err)
 	}
-	isIn(t, b.Store, waiting, domain.Ready)()
+	storekit.IsIn(t, b.Store, waiting, domain.Ready)()
 }
 
 // TestLifecycle is the real services over the store.

@@ -1,168 +1,29 @@
 package mysqlstore_test
 
 import (
-	"context"
-	"maps"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driven"
-	"github.com/rowlock/rowlock/test/conformance"
-	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
-// TestContention has each statement of each call lose once to others: the call
-// says so and has written nothing, and made again, as retrystore does, it passes.
-// By turns it is a deadlock and a wait that was too long; in the long form of the
-// test each statement has both.
+// TestContention: by turns a deadlock and a wait that was too long; in the long form
+// each statement has both.
 func TestContention(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		h := newSuite(suite{dsn: p.dsn(t), clock: true, pool: 1, faults: true}).open(t)
-		numbers := [2]uint16{1213, 1205}
-		struck, all := 0, scenes(h)
-		maps.Copy(all, boundScenes(h))
-		maps.Copy(all, uniqueScenes(h))
-		maps.Copy(all, batchScenes(h))
-		maps.Copy(all, scheduleScenes(h))
-		for name, scene := range all {
-			for step := 1; lose(t, h, name, scene, numbers[step%2], step); step++ {
-				struck++
-			}
-			for step := 1; stress() && lose(t, h, name, scene, numbers[(step+1)%2], step); step++ {
-				struck++
-			}
-		}
-		if t.Logf("%d statements lost", struck); struck < 120 {
-			t.Error("that is fewer than the calls have")
+		deadlock, waited := &mysql.MySQLError{Number: 1213, Message: storekit.Secret}, &mysql.MySQLError{Number: 1205, Message: storekit.Secret}
+		storekit.Contention(t, h, 120, storekit.By(deadlock, waited))
+		if stress() {
+			storekit.Contention(t, h, 120, storekit.By(waited, deadlock))
 		}
 	})
 }
 
-// scene sets up rows and gives the call, and the check once it was answered.
-type scene func(testing.TB) (call func() error, check func())
-
-// lose has the call lose at one step and says whether it came so far.
-func lose(t *testing.T, h conformance.Harness, name string, play scene, number uint16, step int) bool {
-	t.Helper()
-	plan := h.Faults.(*faults.Plan)
-	call, check := play(t)
-	plan.Reset()
-	plan.At(step, faults.Before, faults.Fail(&mysql.MySQLError{Number: number, Message: "secret"}))
-	err := call()
-	hit, steps := plan.Pending() == 0, plan.Statements()
-	plan.Reset()
-	if hit && (domain.CodeOf(err) != domain.Contended || strings.Contains(err.Error(), "secret")) {
-		t.Fatalf("%s, %d at step %d of %q: %v", name, number, step, steps, err)
-	}
-	if hit {
-		err = call()
-	}
-	if err != nil {
-		t.Fatalf("%s, made again after %d at step %d of %q: %v", name, number, step, steps, err)
-	}
-	check()
-	return hit
-}
-
-// scenes are the calls that write.
-func scenes(h conformance.Harness) map[string]scene {
-	s := h.Backend.Store
-	return map[string]scene{
-		"insert": insertScene(h.Backend),
-		"claim":  claimScene(h),
-		"prune":  pruneScene(h),
-		"cancel": editScene(h.Backend, s.Cancel, domain.Cancelled),
-		"retry":  editScene(h.Backend, s.Retry, domain.Scheduled),
-		"move":   editScene(h.Backend, s.Reschedule, domain.Scheduled),
-		"beat": func(t testing.TB) (func() error, func()) {
-			return func() error { return s.Beat(t.Context(), domain.RunnerInfo{ID: "r"}, time.Hour) }, func() {}
-		},
-		"settle": func(t testing.TB) (func() error, func()) {
-			id, out := running(t, h.Backend)
-			return func() error { _, err := s.Settle(t.Context(), out); return err }, isIn(t, s, id, domain.Done)
-		},
-		"renew": func(t testing.TB) (func() error, func()) {
-			id, out := running(t, h.Backend)
-			r := driven.RenewRequest{Tickets: []driven.Renewal{{Ticket: out[0].Ticket}}, Lease: time.Hour}
-			return func() error { _, err := s.Renew(t.Context(), r); return err }, isIn(t, s, id, domain.Running)
-		},
-		"recover": func(t testing.TB) (func() error, func()) {
-			id, _ := running(t, h.Backend)
-			h.Advance(2 * time.Hour)
-			r := driven.RecoverRequest{Limit: 1000, Stalls: domain.DefaultStalls()}
-			return func() error { _, err := s.Recover(t.Context(), r); return err }, isIn(t, s, id, domain.Scheduled)
-		},
-	}
-}
-
-func isIn(t testing.TB, s driven.Store, id domain.JobID, want domain.State) func() {
-	return func() {
-		if j, err := s.Job(t.Context(), id, ""); err != nil || j.State != want {
-			t.Errorf("the job is %v, want %v: %v", j.State, want, err)
-		}
-	}
-}
-
-func insertScene(b driven.Backend) scene {
-	return func(t testing.TB) (func() error, func()) {
-		in := jobs(3)
-		in[0].Unique, in[1].Unique = &domain.Unique{Key: in[0].ID.String()}, &domain.Unique{Key: in[0].ID.String()}
-		var got []driven.Inserted
-		call := func() (err error) { got, err = b.Store.Insert(t.Context(), in); return err }
-		return call, func() {
-			if got[0].Result != domain.InsertedNew || got[1].ID != in[0].ID || got[2].Result != domain.InsertedNew {
-				t.Errorf("answers %+v", got)
-			}
-		}
-	}
-}
-
-// claimScene has one ready job and one that is to be promoted.
-func claimScene(h conformance.Harness) scene {
-	return func(t testing.TB) (func() error, func()) {
-		h.Advance(24 * time.Hour)
-		claim(t, h.Backend, 1000)
-		in := jobs(2)
-		in[1].Due.After = time.Minute
-		if _, err := h.Backend.Store.Insert(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-		h.Advance(time.Minute)
-		var got driven.Claims
-		call := func() (err error) { got, err = h.Backend.Store.Claim(t.Context(), request(5)); return err }
-		return call, func() {
-			if len(got.Jobs) != 2 {
-				t.Errorf("claimed %d of 2", len(got.Jobs))
-			}
-		}
-	}
-}
-
-func pruneScene(h conformance.Harness) scene {
-	return func(t testing.TB) (func() error, func()) {
-		s := h.Backend.Store
-		_, out := running(t, h.Backend)
-		if _, err := s.Settle(t.Context(), out); err != nil {
-			t.Fatal(err)
-		}
-		h.Advance(2 * time.Hour)
-		call := func() error { _, err := s.Prune(t.Context(), driven.PruneRequest{Limit: 1000}); return err }
-		return call, func() {
-			if n, _, err := s.Count(t.Context(), domain.Filter{States: []domain.State{domain.Done}}, 10); n != 0 || err != nil {
-				t.Errorf("%d rows are left: %v", n, err)
-			}
-		}
-	}
-}
-
-func editScene(b driven.Backend, do func(context.Context, driven.EditRequest) ([]domain.Edited, error), want domain.State) scene {
-	return func(t testing.TB) (func() error, func()) {
-		id := add(t, b, 1)[0].ID
-		r := driven.EditRequest{IDs: []domain.JobID{id}, Due: domain.Due{After: time.Hour}, Keep: time.Hour}
-		return func() error { _, err := do(t.Context(), r); return err }, isIn(t, b.Store, id, want)
-	}
+// TestStatements: a call is a few statements, and a plain one of one as ever.
+func TestStatements(t *testing.T) {
+	onEach(t, func(t *testing.T, p product) {
+		storekit.FewStatements(t, newSuite(suite{dsn: p.dsn(t), clock: true, pool: 1, faults: true}).open(t))
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestErrorsAtOpen: what is wrong is said, and nothing of the DSN is shown.
@@ -53,8 +54,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t)
 		b, db := one(t, dsn)
-		jobs := add(t, b, 3)
-		held := claim(t, b, 1)[0]
+		jobs := storekit.Add(t, b, 3)
+		held := storekit.Claim(t, b, 1)[0]
 		admin := servers.Open(t, dsn)
 		settle := func() error {
 			_, err := b.Store.Settle(t.Context(), []driven.Outcome{{Ticket: held.Ticket(), To: domain.Done, Counts: true, Keep: time.Hour}})
@@ -84,10 +85,10 @@ func TestErrorsOfTheServer(t *testing.T) {
 			t.Errorf("settle on a new connection: %v", err)
 		}
 		run(t, admin, "ALTER TABLE rowlock_jobs RENAME COLUMN meta TO atem")
-		_, err = b.Store.Claim(t.Context(), request(1))
+		_, err = b.Store.Claim(t.Context(), storekit.Request(1))
 		wantCode(t, "claim without a column", err, domain.Unsupported, "migrate up")
 		run(t, admin, "RENAME TABLE rowlock_jobs TO gone")
-		_, err = b.Store.Claim(t.Context(), request(1))
+		_, err = b.Store.Claim(t.Context(), storekit.Request(1))
 		wantCode(t, "claim without a table", err, domain.Unsupported, "migrate up")
 	})
 }
@@ -135,7 +136,7 @@ func TestErrorsOfRights(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t)
 		b, _ := one(t, dsn)
-		add(t, b, 1)
+		storekit.Add(t, b, 1)
 		user := fmt.Sprintf("reader_%x", ids.NewToken())[:30]
 		admin := servers.Open(t, dsn)
 		run(t, admin, "CREATE USER "+user+"@'%'", "GRANT SELECT ON * TO "+user+"@'%'")
@@ -148,7 +149,7 @@ func TestErrorsOfRights(t *testing.T) {
 		if found, err := reader.Store.Jobs(t.Context(), domain.Filter{}, domain.Page{}); err != nil || len(found) != 1 {
 			t.Errorf("a reader reads %d jobs: %v", len(found), err)
 		}
-		_, err = reader.Store.Insert(t.Context(), jobs(1))
+		_, err = reader.Store.Insert(t.Context(), storekit.Jobs(1))
 		wantCode(t, "insert by a reader", err, domain.Unsupported, "right")
 		_, err = reader.Schema.Down(t.Context(), 0)
 		wantCode(t, "migrate by a reader", err, domain.Unsupported, "right")

@@ -10,6 +10,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/mysqlstore"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestHostTxSeesWhoHolds: a transaction of the host's that began to read before
@@ -40,12 +41,12 @@ func hostTxSees(t *testing.T, dsn string, level sql.IsolationLevel) {
 			t.Fatal(err)
 		}
 	}
-	holder := jobs(1)
+	holder := storekit.Jobs(1)
 	holder[0].Unique = &domain.Unique{Key: "k"}
 	if _, err := b.Store.Insert(t.Context(), holder); err != nil {
 		t.Fatal(err)
 	}
-	in := jobs(3)
+	in := storekit.Jobs(3)
 	in[1].Unique = &domain.Unique{Key: "k"}
 	got := inTx(t, b, mysqlstore.Tx(tx), in)
 	if got[1].ID != holder[0].ID || got[1].Result != domain.Existing || got[0].Result != domain.InsertedNew {
@@ -54,7 +55,7 @@ func hostTxSees(t *testing.T, dsn string, level sql.IsolationLevel) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	isIn(t, b.Store, in[2].ID, domain.Ready)()
+	storekit.IsIn(t, b.Store, in[2].ID, domain.Ready)()
 }
 
 // TestHostTxMovesWhoHolds: it may also change that job, and where it may not, since
@@ -79,7 +80,7 @@ func hostTxMoves(t *testing.T, dsn string, level sql.IsolationLevel) {
 		t.Fatal(err)
 	}
 	keyed := func(args string) []domain.NewJob {
-		in := jobs(2)
+		in := storekit.Jobs(2)
 		in[0].Args, in[0].Unique = []byte(args), &domain.Unique{Key: "k", OnConflict: domain.Replace}
 		return in
 	}
@@ -131,7 +132,7 @@ func TestHostTxOfBun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := jobs(2)
+		in := storekit.Jobs(2)
 		in[0].Args = []byte(`{"text":"it's \\ \" ? ?0 $1 :x @p1 😀"}`)
 		inTx(t, b, mysqlstore.Tx(tx), in)
 		if err := tx.Commit(); err != nil {
@@ -149,7 +150,7 @@ func TestReadable(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		dsn := p.dsn(t)
 		b, _ := one(t, dsn)
-		in := jobs(1)
+		in := storekit.Jobs(1)
 		in[0].Queue, in[0].Tenant, in[0].Args = "Städte 😀", "t ", []byte(`{"a":"é"}`)
 		if _, err := b.Store.Insert(t.Context(), in); err != nil {
 			t.Fatal(err)

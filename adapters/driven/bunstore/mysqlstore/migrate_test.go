@@ -7,6 +7,7 @@ import (
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestMigrateKilled kills a migration up and one back after each of its statements,
@@ -76,7 +77,7 @@ func TestMigrateFromEveryVersion(t *testing.T) {
 				t.Fatalf("from step %d: applied %d steps: %v", from.Number, len(done), err)
 			}
 			for id, state := range want {
-				isIn(t, b.Store, id, state)()
+				storekit.IsIn(t, b.Store, id, state)()
 			}
 			complete(t, b)
 		}
@@ -88,16 +89,16 @@ func allStates(t *testing.T, b driven.Backend) map[domain.JobID]domain.State {
 	t.Helper()
 	want := map[domain.JobID]domain.State{}
 	for _, state := range []domain.State{domain.Done, domain.Dead, domain.Cancelled, domain.Scheduled} {
-		id, out := running(t, b)
+		id, out := storekit.Running(t, b)
 		out[0].To, out[0].After = state, time.Hour
 		if _, err := b.Store.Settle(t.Context(), out); err != nil {
 			t.Fatal(err)
 		}
 		want[id] = state
 	}
-	id, _ := running(t, b)
+	id, _ := storekit.Running(t, b)
 	want[id] = domain.Running
-	want[add(t, b, 1)[0].ID] = domain.Ready
+	want[storekit.Add(t, b, 1)[0].ID] = domain.Ready
 	return want
 }
 
@@ -113,7 +114,7 @@ func complete(t *testing.T, b driven.Backend) {
 			t.Errorf("step %d is not recorded", s.Number)
 		}
 	}
-	running(t, b)
+	storekit.Running(t, b)
 	if err := b.Store.Beat(t.Context(), domain.RunnerInfo{ID: "r"}, time.Hour); err != nil {
 		t.Error(err)
 	}

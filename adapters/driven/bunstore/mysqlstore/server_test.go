@@ -9,6 +9,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/mysqlstore"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestOldServers: one without JSON_TABLE is refused by name, one that cannot skip
@@ -27,9 +28,9 @@ func TestOldServers(t *testing.T) {
 		plan := without(3)
 		b := fromDB(t, hostDB(t, dsn, plan), mysqlstore.Config{})
 		up(t, b)
-		in := add(t, b, 3)
+		in := storekit.Add(t, b, 3)
 		plan.Reset()
-		if got := claim(t, b, 2); len(got) != 2 || got[0].Job.ID != in[0].ID {
+		if got := storekit.Claim(t, b, 2); len(got) != 2 || got[0].Job.ID != in[0].ID {
 			t.Errorf("claimed %+v", got)
 		}
 		for _, text := range plan.Statements() {

@@ -11,6 +11,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/retrystore"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 func (l *lost) Admit(ctx context.Context, r driven.AdmitRequest) (driven.Admission, error) {
@@ -69,7 +70,7 @@ type crowd struct {
 }
 
 func (c *crowd) fill() {
-	ctx, in := c.t.Context(), jobs(c.total)
+	ctx, in := c.t.Context(), storekit.Jobs(c.total)
 	for i := range in {
 		in[i].LimitKey = fmt.Sprint(i % 10)
 		in[i].Turn, in[i].Keys = domain.TurnMutex, []string{fmt.Sprint(i / 10 % 10)}
@@ -94,7 +95,7 @@ func (c *crowd) work(ctx context.Context) {
 
 // round claims, admits, settles what may run, and wakes who waits for it.
 func (c *crowd) round(ctx context.Context) error {
-	claims, err := c.s.Claim(ctx, request(10))
+	claims, err := c.s.Claim(ctx, storekit.Request(10))
 	if err != nil || len(claims.Jobs) == 0 {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/retrystore"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // lost counts the calls below the retry store that lost to others.
@@ -96,7 +97,7 @@ type weather struct {
 // every job is wanted: a held key is given up for the next, or its holder changed.
 func (w *weather) insert(ctx context.Context, who, n int) {
 	for n > 0 && !w.t.Failed() {
-		in := jobs(min(n, 7))
+		in := storekit.Jobs(min(n, 7))
 		for i := range in {
 			if in[i].Kind = []string{"k", "l", "m"}[i%3]; i == 3 || i == 5 {
 				how := []domain.OnConflict{domain.Skip, domain.Replace, domain.Reschedule}[(who+n/7)%3]
@@ -118,7 +119,7 @@ func (w *weather) insert(ctx context.Context, who, n int) {
 
 func (w *weather) claim(ctx context.Context) {
 	for !w.done() {
-		r := request(10)
+		r := storekit.Request(10)
 		r.Kinds = []string{"k", "l", "m", "nobody's"}
 		got, err := w.s.Claim(ctx, r)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 func wantCode(t testing.TB, what string, err error, want domain.Code, hint string) {
@@ -56,8 +57,8 @@ func TestErrorsAtOpen(t *testing.T) {
 func TestErrorsOfTheServer(t *testing.T) {
 	dsn := servers.Postgres(t)
 	b, db := one(t, dsn)
-	jobs := add(t, b, 3)
-	held := claim(t, b, 1)[0]
+	jobs := storekit.Add(t, b, 3)
+	held := storekit.Claim(t, b, 1)[0]
 	admin := servers.Open(t, dsn)
 	run := func(db interface {
 		Exec(string, ...any) (sql.Result, error)
@@ -101,10 +102,10 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 
 	run(admin, "ALTER TABLE rowlock_jobs RENAME COLUMN meta TO atem")
-	_, err = b.Store.Claim(t.Context(), request(1))
+	_, err = b.Store.Claim(t.Context(), storekit.Request(1))
 	wantCode(t, "claim without a column", err, domain.Unsupported, "migrate up")
 	run(admin, "ALTER TABLE rowlock_jobs RENAME TO gone")
-	_, err = b.Store.Claim(t.Context(), request(1))
+	_, err = b.Store.Claim(t.Context(), storekit.Request(1))
 	wantCode(t, "claim without a table", err, domain.Unsupported, "migrate up")
 }
 
@@ -130,7 +131,7 @@ func lost(t testing.TB, admin *sql.DB, pid int, call func() error) (err error) {
 func TestErrorsOfRights(t *testing.T) {
 	dsn := servers.Postgres(t)
 	b, _ := one(t, dsn)
-	add(t, b, 1)
+	storekit.Add(t, b, 1)
 	role := "rowlock_reader_" + strings.ReplaceAll(ids.NewJobID().String(), "-", "")
 	servers.Exec(t, dsn, "CREATE ROLE "+role, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+role)
 	defer servers.Exec(t, dsn, "DROP OWNED BY "+role, "DROP ROLE "+role)
@@ -142,7 +143,7 @@ func TestErrorsOfRights(t *testing.T) {
 	if found, err := reader.Store.Jobs(t.Context(), domain.Filter{}, domain.Page{}); err != nil || len(found) != 1 {
 		t.Errorf("a reader reads %d jobs: %v", len(found), err)
 	}
-	_, err = reader.Store.Insert(t.Context(), jobs(1))
+	_, err = reader.Store.Insert(t.Context(), storekit.Jobs(1))
 	wantCode(t, "insert by a reader", err, domain.Unsupported, "right")
 	_, err = reader.Schema.Down(t.Context(), 0)
 	wantCode(t, "migrate by a reader", err, domain.Unsupported, "right")

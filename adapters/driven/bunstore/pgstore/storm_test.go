@@ -13,6 +13,7 @@ import (
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestStorm has claimers work off short jobs, some of which die with a failure job,
@@ -57,7 +58,7 @@ type storm struct {
 
 func (s *storm) insert(ctx context.Context, who int) {
 	for round := range 60 {
-		in := jobs(7)
+		in := storekit.Jobs(7)
 		for i := range in {
 			how := []domain.OnConflict{domain.Skip, domain.Replace, domain.Reschedule}[(round+i)%3]
 			in[i].Unique = &domain.Unique{Key: string(rune('a' + (who+round*3+i*5)%9)), OnConflict: how}
@@ -83,7 +84,7 @@ func (s *storm) insert(ctx context.Context, who int) {
 func (s *storm) claim(ctx context.Context) {
 	for {
 		last := s.over.Load()
-		got, err := s.Claim(ctx, request(5))
+		got, err := s.Claim(ctx, storekit.Request(5))
 		if err != nil {
 			s.t.Error("claim", err, errors.Unwrap(err))
 			return

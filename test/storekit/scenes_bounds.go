@@ -1,6 +1,7 @@
-package mysqlstore_test
+package storekit
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -11,38 +12,49 @@ import (
 
 // boundScenes are the calls for jobs that have bounds.
 func boundScenes(h conformance.Harness) map[string]scene {
-	s := h.Backend.Store
-	return map[string]scene{
+	all, s := sweepScenes(h), h.Backend.Store
+	maps.Copy(all, map[string]scene{
 		"insert with turns": func(t testing.TB) (func() error, func()) {
 			in := turnJobs(t, h.Backend)
-			return func() error { _, err := s.Insert(t.Context(), in); return err }, isIn(t, s, in[1].ID, domain.Ready)
+			return func() error { _, err := s.Insert(t.Context(), in); return err }, IsIn(t, s, in[1].ID, domain.Ready)
 		},
 		"admit": admitScene(h.Backend),
 		"settle with bounds": func(t testing.TB) (func() error, func()) {
-			out, _ := admitted(t, h.Backend)
-			return func() error { _, err := s.Settle(t.Context(), out[:1]); return err }, isIn(t, s, out[0].Ticket.ID, domain.Done)
+			out, _ := Admitted(t, h.Backend)
+			return func() error { _, err := s.Settle(t.Context(), out[:1]); return err }, IsIn(t, s, out[0].Ticket.ID, domain.Done)
 		},
 		"hold": func(t testing.TB) (func() error, func()) {
-			out, _ := admitted(t, h.Backend)
+			out, _ := Admitted(t, h.Backend)
 			hold := []driven.Holding{{Ticket: out[0].Ticket, Slot: out[0].Slots[0].Slot, For: time.Minute}}
-			return func() error { return s.Hold(t.Context(), hold) }, isIn(t, s, out[0].Ticket.ID, domain.Running)
+			return func() error { return s.Hold(t.Context(), hold) }, IsIn(t, s, out[0].Ticket.ID, domain.Running)
 		},
+		"recover with turns": func(t testing.TB) (func() error, func()) {
+			out, _ := Admitted(t, h.Backend)
+			h.Advance(2 * time.Hour)
+			r := driven.RecoverRequest{Limit: 1000, Stalls: domain.DefaultStalls()}
+			return func() error { _, err := s.Recover(t.Context(), r); return err }, IsIn(t, s, out[0].Ticket.ID, domain.Scheduled)
+		},
+		"unchain": func(t testing.TB) (func() error, func()) {
+			return func() error { _, err := s.Unchain(t.Context(), "c0:none"); return err }, func() {}
+		},
+	})
+	return all
+}
+
+// sweepScenes are the calls that free what jobs with bounds have left.
+func sweepScenes(h conformance.Harness) map[string]scene {
+	s := h.Backend.Store
+	return map[string]scene{
 		"wake": func(t testing.TB) (func() error, func()) {
-			out, waiting := admitted(t, h.Backend)
+			out, waiting := Admitted(t, h.Backend)
 			if _, err := s.Settle(t.Context(), out); err != nil {
 				t.Fatal(err)
 			}
 			keys := []string{out[0].Slots[0].Key, out[0].Slots[1].Key}
-			return func() error { _, err := s.Wake(t.Context(), keys); return err }, isIn(t, s, waiting, domain.Ready)
-		},
-		"recover with turns": func(t testing.TB) (func() error, func()) {
-			out, _ := admitted(t, h.Backend)
-			h.Advance(2 * time.Hour)
-			r := driven.RecoverRequest{Limit: 1000, Stalls: domain.DefaultStalls()}
-			return func() error { _, err := s.Recover(t.Context(), r); return err }, isIn(t, s, out[0].Ticket.ID, domain.Scheduled)
+			return func() error { _, err := s.Wake(t.Context(), keys); return err }, IsIn(t, s, waiting, domain.Ready)
 		},
 		"expire": func(t testing.TB) (func() error, func()) {
-			out, _ := admitted(t, h.Backend)
+			out, _ := Admitted(t, h.Backend)
 			out[0].Slots[0].After = time.Minute
 			if _, err := s.Settle(t.Context(), out); err != nil {
 				t.Fatal(err)
@@ -51,16 +63,13 @@ func boundScenes(h conformance.Harness) map[string]scene {
 			return func() error { _, err := s.Expire(t.Context(), 100); return err }, func() {}
 		},
 		"reap": func(t testing.TB) (func() error, func()) {
-			admitted(t, h.Backend)
+			Admitted(t, h.Backend)
 			h.Advance(2 * time.Hour)
 			if _, err := s.Recover(t.Context(), driven.RecoverRequest{Limit: 1000, Stalls: domain.DefaultStalls()}); err != nil {
 				t.Fatal(err)
 			}
 			r := driven.ReapRequest{Limit: 1000}
 			return func() error { _, err := s.Reap(t.Context(), r); return err }, func() {}
-		},
-		"unchain": func(t testing.TB) (func() error, func()) {
-			return func() error { _, err := s.Unchain(t.Context(), "c0:none"); return err }, func() {}
 		},
 	}
 }
@@ -73,7 +82,7 @@ func turnJobs(t testing.TB, b driven.Backend) []domain.NewJob {
 	if err := b.Store.Declare(t.Context(), []string{"k"}, []domain.Declaration{limit}); err != nil {
 		t.Fatal(err)
 	}
-	in := jobs(2)
+	in := Jobs(2)
 	key := in[0].ID.String() + ` \'"%_é`
 	for i := range in {
 		in[i].Queue, in[i].LimitKey = key, key
@@ -89,7 +98,7 @@ func claimedTurns(t testing.TB, b driven.Backend) (r driven.AdmitRequest) {
 	if _, err := b.Store.Insert(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	ask := request(2)
+	ask := Request(2)
 	ask.Queue = in[0].Queue
 	got, err := b.Store.Claim(t.Context(), ask)
 	if err != nil || len(got.Jobs) != 2 {
@@ -115,8 +124,8 @@ func admitScene(b driven.Backend) scene {
 	}
 }
 
-// admitted is the outcome of the one that started, and the one that waits.
-func admitted(t testing.TB, b driven.Backend) ([]driven.Outcome, domain.JobID) {
+// Admitted is the outcome of the one that started, and the one that waits.
+func Admitted(t testing.TB, b driven.Backend) ([]driven.Outcome, domain.JobID) {
 	t.Helper()
 	r := claimedTurns(t, b)
 	got, err := b.Store.Admit(t.Context(), r)

@@ -1,4 +1,4 @@
-package mysqlstore_test
+package storekit
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func overwriteScene(b driven.Backend, how domain.OnConflict, want domain.Inserte
 	return func(t testing.TB) (func() error, func()) {
 		key := ids.NewJobID().String()
 		keyed := func(how domain.OnConflict) []domain.NewJob {
-			in := jobs(3)
+			in := Jobs(3)
 			for i := range in {
 				in[i].Unique = &domain.Unique{Key: key + string(rune('a'+i)), OnConflict: how}
 				in[i].Due.After = time.Hour
@@ -55,13 +55,13 @@ func overwriteScene(b driven.Backend, how domain.OnConflict, want domain.Inserte
 // buryScene settles a death with its failure job.
 func buryScene(b driven.Backend) scene {
 	return func(t testing.TB) (func() error, func()) {
-		id, out := running(t, b)
-		made := jobs(1)[0]
+		id, out := Running(t, b)
+		made := Jobs(1)[0]
 		out[0].To, out[0].Failure = domain.Dead, &made
 		call := func() error { _, err := b.Store.Settle(t.Context(), out); return err }
 		return call, func() {
-			isIn(t, b.Store, id, domain.Dead)()
-			isIn(t, b.Store, made.ID, domain.Ready)()
+			IsIn(t, b.Store, id, domain.Dead)()
+			IsIn(t, b.Store, made.ID, domain.Ready)()
 		}
 	}
 }
@@ -70,15 +70,15 @@ func buryScene(b driven.Backend) scene {
 func stallScene(h conformance.Harness) scene {
 	return func(t testing.TB) (func() error, func()) {
 		s := h.Backend.Store
-		id, _ := running(t, h.Backend)
+		id, _ := Running(t, h.Backend)
 		h.Advance(2 * time.Hour)
 		r := driven.RecoverRequest{Limit: 1000, Failures: map[string]string{"k": "sorry"}}
 		var got driven.Recovered
 		call := func() (err error) { got, err = s.Recover(t.Context(), r); return err }
 		return call, func() {
-			isIn(t, s, id, domain.Dead)()
+			IsIn(t, s, id, domain.Dead)()
 			for _, j := range got.Jobs {
-				isIn(t, s, j.Failed, domain.Ready)()
+				IsIn(t, s, j.Failed, domain.Ready)()
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package mysqlstore_test
+package storekit
 
 import (
 	"fmt"
@@ -39,26 +39,43 @@ func batchScenes(h conformance.Harness) map[string]scene {
 			r := driven.EditRequest{IDs: []domain.JobID{job}, Due: domain.Due{After: time.Hour}}
 			return func() error { _, err := s.Retry(t.Context(), r); return err }, stands(t, s, id, domain.BatchSealed, 1)
 		},
-		"put members off": func(t testing.TB) (func() error, func()) {
-			_, job := over(t, s)
-			h.Advance(2 * time.Hour)
-			r := driven.PruneRequest{Limit: 1000, Defer: time.Hour}
-			return func() error { _, err := s.Prune(t.Context(), r); return err }, isIn(t, s, job, domain.Cancelled)
-		},
-		"prune batches": func(t testing.TB) (func() error, func()) {
-			_, id := members(t, s)
-			if _, err := s.SealBatch(t.Context(), id, ""); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.FinishBatches(t.Context(), []domain.BatchID{id}); err != nil {
-				t.Fatal(err)
-			}
-			h.Advance(domain.DefaultBatchKeep)
-			return func() error {
-				_, err := s.PruneBatches(t.Context(), driven.PruneRequest{Limit: 1000, Defer: time.Hour})
-				return err
-			}, forgotten(t, s, id)
-		},
+		"put members off": deferScene(h),
+		"prune batches":   pruneBatchesScene(h),
+	}
+}
+
+// deferScene prunes a member of a batch that is not finished.
+func deferScene(h conformance.Harness) scene {
+	return func(t testing.TB) (func() error, func()) {
+		s := h.Backend.Store
+		_, job := over(t, s)
+		h.Advance(2 * time.Hour)
+		r := driven.PruneRequest{Limit: 1000, Defer: time.Hour}
+		return func() error { _, err := s.Prune(t.Context(), r); return err }, IsIn(t, s, job, domain.Cancelled)
+	}
+}
+
+// pruneBatchesScene has one finished batch whose callback is over.
+func pruneBatchesScene(h conformance.Harness) scene {
+	return func(t testing.TB) (func() error, func()) {
+		s := h.Backend.Store
+		_, id := members(t, s)
+		_, err := s.SealBatch(t.Context(), id, "")
+		var done []driven.Finished
+		if err == nil {
+			done, err = s.FinishBatches(t.Context(), []domain.BatchID{id})
+		}
+		if err == nil {
+			_, err = s.Cancel(t.Context(), driven.EditRequest{IDs: []domain.JobID{done[0].Batch.CallbackJob}, Keep: time.Hour})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Advance(domain.DefaultBatchKeep)
+		return func() error {
+			_, err := s.PruneBatches(t.Context(), driven.PruneRequest{Limit: 1000, Defer: time.Hour})
+			return err
+		}, forgotten(t, s, id)
 	}
 }
 
@@ -70,7 +87,7 @@ func members(t testing.TB, s driven.Store) ([]domain.NewJob, domain.BatchID) {
 	if err := s.CreateBatch(t.Context(), domain.NewBatch{ID: id, Callback: call}); err != nil {
 		t.Fatal(err)
 	}
-	in := jobs(2)
+	in := Jobs(2)
 	in[0].Batch, in[1].Batch = id, id
 	in[0].Queue, in[1].Queue = "members", "members"
 	return in, id
@@ -151,18 +168,23 @@ func scheduleScenes(h conformance.Harness) map[string]scene {
 			d := added(t, s)
 			return func() error { return s.DeleteSchedule(t.Context(), d) }, scheduled(t, s, d, "none")
 		},
-		"advance": func(t testing.TB) (func() error, func()) {
-			tick := domain.Tick{Key: added(t, s), Rev: 1, To: time.UnixMilli(60_000), Fired: time.UnixMilli(1), Jobs: jobs(1)}
-			tick.Jobs[0].Queue = "ticks"
-			var got driven.Advanced
-			call := func() (err error) { got, err = s.Advance(t.Context(), tick); return err }
-			return call, func() {
-				isIn(t, s, tick.Jobs[0].ID, domain.Ready)()
-				if d, err := s.Schedule(t.Context(), tick.Key); err != nil || !got.Moved || !d.NextAt.Equal(tick.To) || d.LastJob != tick.Jobs[0].ID {
-					t.Errorf("answered %+v, the schedule is %+v: %v", got, d, err)
-				}
+		"advance": advanceScene(s),
+	}
+}
+
+// advanceScene moves a schedule on, with the job of its tick.
+func advanceScene(s driven.Store) scene {
+	return func(t testing.TB) (func() error, func()) {
+		tick := domain.Tick{Key: added(t, s), Rev: 1, To: time.UnixMilli(60_000), Fired: time.UnixMilli(1), Jobs: Jobs(1)}
+		tick.Jobs[0].Queue = "ticks"
+		var got driven.Advanced
+		call := func() (err error) { got, err = s.Advance(t.Context(), tick); return err }
+		return call, func() {
+			IsIn(t, s, tick.Jobs[0].ID, domain.Ready)()
+			if d, err := s.Schedule(t.Context(), tick.Key); err != nil || !got.Moved || !d.NextAt.Equal(tick.To) || d.LastJob != tick.Jobs[0].ID {
+				t.Errorf("answered %+v, the schedule is %+v: %v", got, d, err)
 			}
-		},
+		}
 	}
 }
 
