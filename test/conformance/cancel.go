@@ -123,4 +123,22 @@ func slotCancelled(c *rig) {
 	c.wantNil("cancel of a running job", c.cancel(late.Job.ID)...)
 	equal(c, "dropped outcomes", c.settle(late.with(done(late.Claimed))), []domain.JobID{late.Job.ID})
 	c.taken()
+	c.notAdmitted()
+	busy := c.startOnly(c.one())
+	c.notAdmitted()
+	c.over(busy, done)
+}
+
+// notAdmitted: one that is cancelled between its claim and its admission gets nothing and
+// waits for nothing, whether what it wants is free or not.
+func (c *rig) notAdmitted() {
+	c.Helper()
+	before := len(c.holders())
+	jobs := []driven.Claimed{c.running()}
+	c.wantNil("cancel of a claimed job", c.cancel(jobs[0].Job.ID)...)
+	got, lost := c.admitAll(jobs)
+	equalIDs(c, "lost claims", lost, []domain.JobID{jobs[0].Job.ID})
+	equal(c, "admitted and parked jobs", len(got.started)+len(got.parked), 0)
+	equal(c, "taken slots", len(c.holders()), before)
+	c.inState(jobs[0].Job.ID, domain.Cancelled)
 }
