@@ -48,6 +48,7 @@ type attempt struct {
 	started atomic.Int64
 	began   atomic.Bool // its handler was started
 	refused atomic.Bool // the store said that the claim is gone
+	twin    bool        // a claim of the same job before it may not be settled yet
 	settled bool        // guarded by held: its row is written, its handler runs on
 }
 

@@ -23,9 +23,11 @@ func (h *held) add(batch []*attempt) (twice []*attempt) {
 	defer h.mu.Unlock()
 	for _, a := range batch {
 		id := a.claim.Job.ID
-		if old, here := h.jobs[id]; here && old.phase.Load() != finished {
-			twice = append(twice, a)
-			continue
+		if old, here := h.jobs[id]; here {
+			if a.twin = true; old.phase.Load() != finished {
+				twice = append(twice, a)
+				continue
+			}
 		}
 		h.jobs[id] = a
 	}

@@ -25,7 +25,7 @@ func (c *clock) now() time.Duration { return c.source.Now().Sub(c.epoch) }
 const callTime = 6 * time.Second
 
 // deadline is how long the calls of one loop may take, each no longer than most. Where
-// two in a row came too late the store may be slow rather than gone, so the next one
+// three in a row came too late the store may be slow rather than gone, so the next one
 // has longer. Connections that cannot be had are no calls that come too late.
 type deadline struct {
 	last time.Duration
@@ -45,7 +45,7 @@ func (d *deadline) call(s *session, most time.Duration, do func(context.Context)
 	case ctx.Err() == nil:
 		d.late = 0
 	default:
-		if d.late++; d.late > 1 {
+		if d.late++; d.late > 2 {
 			d.last, d.late = 2*d.last, 0
 		}
 	}
