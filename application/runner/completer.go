@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,12 +155,9 @@ func (c *completer) putBack(again []settling) {
 	c.queue = append(c.queue, again...)
 }
 
-// write stores a batch and answers what must be tried again. A batch that is
-// refused for what is in it is halved until the bad outcome stands alone.
-func (c *completer) write(batch []settling) (again []settling) {
-	if len(batch) > 1 && slices.ContainsFunc(batch, isTwin) {
-		return c.apart(batch)
-	}
+// writePart stores a part of a batch. One that is refused for what is in it is halved
+// until the bad outcome stands alone.
+func (c *completer) writePart(batch []settling) (again []settling) {
 	s := c.session
 	var answer driven.Settled
 	err := c.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
@@ -180,25 +176,7 @@ func (c *completer) write(batch []settling) (again []settling) {
 		return batch
 	}
 	half := len(batch) / 2
-	return append(c.write(batch[:half:half]), c.write(batch[half:])...)
-}
-
-func isTwin(done settling) bool { return done.attempt.twin }
-
-// apart writes each twin by itself: a store names jobs, not claims, where it tells
-// what it dropped.
-func (c *completer) apart(batch []settling) (again []settling) {
-	twins := slices.DeleteFunc(slices.Clone(batch), func(done settling) bool { return !isTwin(done) })
-	if others := slices.DeleteFunc(slices.Clone(batch), isTwin); len(others) > 0 {
-		again = c.write(others)
-	}
-	for i := range twins {
-		if len(again) > 0 {
-			return append(again, twins[i:]...)
-		}
-		again = c.write(twins[i : i+1 : i+1])
-	}
-	return again
+	return append(c.writePart(batch[:half:half]), c.writePart(batch[half:])...)
 }
 
 // settle writes the outcomes. What handlers that run on hold is kept before their
