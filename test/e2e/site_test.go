@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -35,9 +36,9 @@ func stress() bool { return os.Getenv("ROWLOCK_STRESS") == "1" }
 
 func siteOf() siteForm {
 	if stress() {
-		return siteForm{lease: 20 * time.Second, gap: 40 * time.Millisecond, steady: 10 * time.Second, window: 2 * time.Second}
+		return siteForm{lease: 20 * time.Second, gap: 40 * time.Millisecond, steady: 10 * time.Second, window: time.Second}
 	}
-	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 2 * time.Second, window: time.Second}
+	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 1500 * time.Millisecond, window: time.Second}
 }
 
 const (
@@ -178,27 +179,26 @@ func (s *site) steady() float64 {
 	return s.rate(s.form.steady)
 }
 
-// back waits until the pace is again what it was, for longer than a moment.
+// smooth is over how many windows the pace is taken: one may miss what the next has.
+const smooth = 3
+
+// back waits until the pace is again what it was.
 func (s *site) back(before float64) {
 	s.t.Helper()
 	began, was := time.Now(), s.failed.Load()
-	for at := began; ; at = time.Now() {
-		now := s.rate(s.form.window)
-		if now >= 0.9*before {
-			s.t.Logf("back after %v: %.0f/s, %.0f/s before", at.Sub(began).Round(10*time.Millisecond), now, before)
-			break
+	var rates []float64
+	for sum := 0.0; sum < 0.9*before*smooth; {
+		at := time.Since(began)
+		rates = append(rates, math.Round(s.rate(s.form.window)))
+		if sum += rates[len(rates)-1]; len(rates) > smooth {
+			sum -= rates[len(rates)-1-smooth]
 		}
-		if time.Since(began) > backWithin {
-			s.t.Errorf("%v after the end %.0f/s are done, %.0f/s before; errors since: %d, all: %v", time.Since(began), now, before, s.failed.Load()-was, s.tally())
-			s.t.Fatalf("%s", stacks())
-			break
+		if sum < 0.9*before*smooth && at > backWithin {
+			s.t.Fatalf("%v after the end the pace is %v/s, %.0f/s before; errors since: %d, all: %v\n%s",
+				time.Since(began), rates, before, s.failed.Load()-was, s.tally(), stacks())
 		}
 	}
-	if after := s.rate(s.form.steady); after < 0.9*before {
-		s.t.Errorf("later it is %.0f/s, %.0f/s before", after, before)
-	} else {
-		s.t.Logf("later: %.0f/s", after)
-	}
+	s.t.Logf("back: %v/s, each in %v from the end on, %.0f/s before", rates, s.form.window, before)
 }
 
 func (s *site) tally() string {

@@ -33,7 +33,7 @@ func testWeather(t *testing.T, on store) {
 
 // storm has bad weather until its time is over, and gives how long that was.
 func storm(t *testing.T, way *faults.Proxy) time.Duration {
-	total, most := 4*time.Second, 700*time.Millisecond
+	total, most := 3*time.Second, 700*time.Millisecond
 	if stress() {
 		total, most = time.Minute, 3*time.Second
 	}
