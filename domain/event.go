@@ -26,6 +26,7 @@ const (
 	EventBatchFinished
 	EventScheduleFired
 	EventScheduleSkipped // ticks passed without a job of their own, or a declared one is left out
+	EventPoolSmall       // a runner started on a pool of connections smaller than it needs
 	EventError           // a loop or a call failed; it goes on
 	eventTypes
 )
@@ -33,7 +34,7 @@ const (
 var eventNames = [eventTypes]string{
 	"enqueued", "claimed", "completed", "retried", "snoozed", "died", "cancelled", "released",
 	"stalled", "lease_lost", "timed_out", "outcome_dropped", "pruned", "parked", "slot_freed",
-	"failure_job_not_added", "batch_finished", "schedule_fired", "schedule_skipped", "error",
+	"failure_job_not_added", "batch_finished", "schedule_fired", "schedule_skipped", "pool_small", "error",
 }
 
 // EventTypes lists every event type.
@@ -64,7 +65,7 @@ type Event struct {
 	Ran       time.Duration // how long the handler ran
 	Delay     time.Duration // until the next attempt
 	Waited    time.Duration // from due to claimed
-	Count     int           // for events of many rows, e.g. pruned
+	Count     int           // for events of many rows, e.g. pruned; of EventPoolSmall the pool's connections
 	AtLeast   bool          // Count is of those that were counted: there are more
 	Batch     BatchID       // of EventBatchFinished, and of a member's EventEnqueued
 	Schedule  string        // its name

@@ -10,7 +10,7 @@ import (
 	"github.com/rowlock/rowlock/ports/driving"
 )
 
-// Deps is what a runner needs. Observer and Wake may be nil.
+// Deps is what a runner needs. Observer, Wake and Pool may be nil.
 type Deps struct {
 	Store    driven.Store
 	Registry *work.Registry
@@ -18,6 +18,7 @@ type Deps struct {
 	Clock    driven.Clock
 	Observer driven.Observer
 	Wake     driven.Notifier
+	Pool     func() int // how many connections the store has at most; 0: no bound
 }
 
 // Runner is one process start that claims jobs and runs their handlers.

@@ -82,6 +82,7 @@ func newSession(ctx context.Context, r *Runner) (*session, error) {
 // first try ended of telling the store what the kinds declare.
 func (s *session) start() <-chan error {
 	s.sleeps = true
+	s.weighPool()
 	s.run()
 	first := make(chan error, 1)
 	s.keepers.Go(func() { s.open(first) })

@@ -105,7 +105,7 @@ func (w worker) hire(ctx context.Context) (*runner.Runner, *upkeep.Service, erro
 		return nil, nil, err
 	}
 	r, err := runner.New(w.runner, runner.Deps{
-		Store: q.backend.Store, Registry: q.registry, IDs: q.ids, Clock: q.clock, Observer: q.observer, Wake: q.wake,
+		Store: q.backend.Store, Registry: q.registry, IDs: q.ids, Clock: q.clock, Observer: q.observer, Wake: q.wake, Pool: q.backend.Pool,
 	})
 	if err != nil {
 		return nil, nil, err

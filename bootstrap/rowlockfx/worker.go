@@ -37,7 +37,7 @@ func (m *module) work(life fx.Lifecycle, c core, handlers *work.Registry) error 
 		up.Keep = cfg.Keep
 	}
 	r, err := runner.New(cfg, runner.Deps{
-		Store: c.backend.Store, Registry: handlers, IDs: c.ids, Clock: c.clock, Observer: c.observer, Wake: c.wake,
+		Store: c.backend.Store, Registry: handlers, IDs: c.ids, Clock: c.clock, Observer: c.observer, Wake: c.wake, Pool: c.backend.Pool,
 	})
 	if err != nil {
 		return err

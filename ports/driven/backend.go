@@ -14,6 +14,7 @@ type Backend struct {
 	Store  Store
 	Tx     TxBinder     // nil: no enqueue in the host's transaction
 	Notify Notifier     // nil: other processes are noticed by polling
+	Pool   func() int   // how many connections it has at most, 0 for no bound; nil: it cannot say
 	Schema Migrator     // nil: there is nothing to install
 	Close  func() error // never nil; frees what Open acquired, idempotent
 }

@@ -5,6 +5,10 @@ import (
 	"database/sql"
 )
 
+// SizeOf tells how many connections the pool has at most, for a Backend's Pool: the
+// host may set that at any time.
+func SizeOf(db *sql.DB) func() int { return func() int { return db.Stats().MaxOpenConnections } }
+
 // Pool is the Engine over an ordinary connection pool: a transaction is one of
 // database/sql, One is left to autocommit. No work holds a connection while it
 // waits for a second one.

@@ -35,7 +35,7 @@ func levelOf(t domain.EventType) (zapcore.Level, bool) {
 	case domain.EventCancelled, domain.EventReleased, domain.EventPruned, domain.EventBatchFinished, domain.EventScheduleFired:
 		return zapcore.InfoLevel, true
 	case domain.EventRetried, domain.EventStalled, domain.EventLeaseLost, domain.EventTimedOut, domain.EventOutcomeDropped,
-		domain.EventSlotFreed, domain.EventFailureJobNotAdded, domain.EventScheduleSkipped:
+		domain.EventSlotFreed, domain.EventFailureJobNotAdded, domain.EventScheduleSkipped, domain.EventPoolSmall:
 		return zapcore.WarnLevel, true
 	case domain.EventDied, domain.EventError:
 		return zapcore.ErrorLevel, true

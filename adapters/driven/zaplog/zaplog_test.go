@@ -33,6 +33,7 @@ func TestEveryEventHasItsLevelAndLine(t *testing.T) {
 		domain.EventBatchFinished:      zapcore.InfoLevel,
 		domain.EventScheduleFired:      zapcore.InfoLevel,
 		domain.EventScheduleSkipped:    zapcore.WarnLevel,
+		domain.EventPoolSmall:          zapcore.WarnLevel,
 		domain.EventDied:               zapcore.ErrorLevel,
 		domain.EventError:              zapcore.ErrorLevel,
 	}

@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 		_ = e.Close() // the first error is the one to tell
 		return driven.Backend{}, err
 	}
-	return s.Backend(), nil
+	return backend(s, db), nil
 }
 
 // FromDB uses a pool of the host's on github.com/microsoft/go-mssqldb, as the host
@@ -74,7 +74,13 @@ func FromDB(db *sql.DB, cfg Config) (driven.Backend, error) {
 	if db == nil {
 		return driven.Backend{}, invalid("database", "", "the *sql.DB is nil")
 	}
-	return bunstore.New(newDialect(db, cfg), newEngine(db, cfg, false), cfg.Now).Backend(), nil
+	return backend(bunstore.New(newDialect(db, cfg), newEngine(db, cfg, false), cfg.Now), db), nil
+}
+
+func backend(s *bunstore.Store, db *sql.DB) driven.Backend {
+	b := s.Backend()
+	b.Pool = bunstore.SizeOf(db)
+	return b
 }
 
 // Tx wraps a transaction of the host's, *sql.Tx or bun.Tx, for enqueue.In.

@@ -104,7 +104,9 @@ func open(ctx context.Context, db *sql.DB, cfg Config, e *engine) (driven.Backen
 		return driven.Backend{}, err
 	}
 	e.lockName = lockName(srv.database, cfg.TablePrefix)
-	return bunstore.New(newDialect(db, srv, cfg.TablePrefix), e, cfg.Now).Backend(), nil
+	b := bunstore.New(newDialect(db, srv, cfg.TablePrefix), e, cfg.Now).Backend()
+	b.Pool = bunstore.SizeOf(db)
+	return b, nil
 }
 
 var (
