@@ -33,12 +33,14 @@ func stubborn(q *rowlock.Queue, gauge string) {
 	}, work.Timeout(time.Minute), work.Limited(work.Limit{N: 5}))
 }
 
-func stopOptions() []rowlock.WorkOption {
-	limit, err := time.ParseDuration(os.Getenv(stopVar))
-	if err != nil {
-		return nil
+func stopOptions() (opts []rowlock.WorkOption) {
+	if limit, err := time.ParseDuration(os.Getenv(stopVar)); err == nil {
+		opts = append(opts, rowlock.Concurrency(60), rowlock.StopTimeout(limit), rowlock.ExitsWithin(stopExits))
 	}
-	return []rowlock.WorkOption{rowlock.Concurrency(60), rowlock.StopTimeout(limit), rowlock.ExitsWithin(stopExits)}
+	if poll, err := time.ParseDuration(os.Getenv(pollVar)); err == nil {
+		opts = append(opts, rowlock.Poll(poll))
+	}
+	return opts
 }
 
 const (
