@@ -30,22 +30,22 @@ type siteForm struct {
 	gap    time.Duration // between two jobs of one writer
 	steady time.Duration // how long it is looked at before
 	window time.Duration // that a throughput is measured in
+	within time.Duration // of the end of an outage everything runs as before
 }
 
 func stress() bool { return os.Getenv("ROWLOCK_STRESS") == "1" }
 
 func siteOf() siteForm {
 	if stress() {
-		return siteForm{lease: 20 * time.Second, gap: 40 * time.Millisecond, steady: 10 * time.Second, window: time.Second}
+		return siteForm{lease: 20 * time.Second, gap: 40 * time.Millisecond, steady: 10 * time.Second, window: time.Second, within: 10 * time.Second}
 	}
-	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 1500 * time.Millisecond, window: time.Second}
+	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 1500 * time.Millisecond, window: time.Second, within: 30 * time.Second}
 }
 
 const (
 	siteWriters = 4
 	siteWorkers = 8
 	toilTime    = 5 * time.Millisecond
-	backWithin  = 10 * time.Second // of the end of an outage, everything runs as before
 )
 
 // site is a host's two workers and a third process's writers, all of which reach the
@@ -193,7 +193,7 @@ func (s *site) back(before float64) {
 		if sum += rates[len(rates)-1]; len(rates) > smooth {
 			sum -= rates[len(rates)-1-smooth]
 		}
-		if sum < 0.9*before*smooth && at > backWithin {
+		if sum < 0.9*before*smooth && at > s.form.within {
 			s.t.Fatalf("%v after the end the pace is %v/s, %.0f/s before; errors since: %d, all: %v\n%s",
 				time.Since(began), rates, before, s.failed.Load()-was, s.tally(), stacks())
 		}
@@ -235,6 +235,7 @@ func (s *site) check() {
 		n, err := q.Inspect().Count(s.t.Context(), domain.Filter{States: []domain.State{domain.Ready, domain.Scheduled, domain.Blocked, domain.Running}})
 		return err == nil && n.N == 0
 	})
+	eventually(s.t, "the runners know of it", s.told) // the last answers may be on their way, or be lost
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.acked) < 50 {
@@ -256,6 +257,18 @@ func (s *site) check() {
 		reruns += s.runs[id] - 1
 	}
 	s.t.Logf("%d jobs, %d reruns", len(s.acked), reruns)
+}
+
+// told says that every job that was acknowledged was recorded.
+func (s *site) told() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.acked {
+		if s.ended[id] == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // left waits until no goroutine is left of what the test began.

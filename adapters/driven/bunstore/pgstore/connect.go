@@ -71,7 +71,7 @@ func alive(_ context.Context, c *pgx.Conn) error {
 // that the pooler makes up at login.
 func leash(ctx context.Context, c *pgx.Conn) error {
 	const setting = "idle_in_transaction_session_timeout"
-	_, err := c.Exec(ctx, "SELECT set_config($1, $2, false) WHERE current_setting($1) = '0' AND pg_backend_pid() = $3",
+	_, err := c.Exec(ctx, "SELECT set_config($1, $2, false) WHERE current_setting($1) = '0' AND pg_backend_pid()::bigint = $3",
 		setting, forsaken, int64(c.PgConn().PID()))
 	return err
 }
