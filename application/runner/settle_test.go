@@ -40,8 +40,8 @@ func TestFailingWritesLoseNoResult(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				k.stop(r)
 				k.wantState(domain.Done, ids...)
-				if runs.Load() != 20 || k.count(domain.EventLeaseLost) != 0 {
-					t.Fatalf("%d runs of 20 jobs, %d leases lost", runs.Load(), k.count(domain.EventLeaseLost))
+				if runs.Load() != 20 || k.count(domain.EventLeaseLost) != 0 || k.store.renews.Load() < 6 {
+					t.Fatalf("%d runs of 20 jobs, %d leases lost, %d renewals", runs.Load(), k.count(domain.EventLeaseLost), k.store.renews.Load())
 				}
 				if n := k.count(domain.EventError); n < 30 || code != domain.Internal && n > 40 {
 					t.Fatalf("%d errors in a minute of back-off up to 2 s", n)
