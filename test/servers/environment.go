@@ -22,6 +22,12 @@ func lookup(t testing.TB, server string) string {
 	return ""
 }
 
+// contained ends a test that needs a server as a process of this machine's.
+func contained(t testing.TB, server string) {
+	t.Helper()
+	t.Skipf("SKIPPED: NOTHING IS TESTED ON %s HERE, it runs in a container, which no test restarts", strings.ToUpper(server))
+}
+
 // required reads ROWLOCK_REQUIRE. A name it does not know is an error, for a
 // misspelt one would require nothing.
 func required(t testing.TB) []string {

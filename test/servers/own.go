@@ -86,7 +86,7 @@ func (s *Server) learn(t testing.TB) {
 	}
 	pid := s.pid()
 	if pid == 0 {
-		t.Skipf("SKIPPED: %s runs in a container, which this does not restart", s.name)
+		contained(t, s.name)
 	}
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	argv := strings.Split(strings.TrimSuffix(s.read(filepath.Join(proc, "cmdline")), "\x00"), "\x00")
