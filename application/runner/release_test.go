@@ -60,30 +60,40 @@ func TestAnUnfinishedJobIsReleased(t *testing.T) {
 // A handler that is past its timeout when its process stops has used the attempt; the
 // next one waits until that process is gone, and so does whoever wants its slot.
 func TestAStuckJobsNextAttemptWaitsForTheExit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, g := newKit(t), &gauge{}
-		k.handle("k", stubborn(g, 6*time.Minute, time.Second), work.Timeout(5*time.Second), limited(1),
-			work.Backoff(func(int, error) time.Duration { return time.Second }))
-		cfg := lease(time.Minute)
-		cfg.ExitsWithin = 5 * time.Minute
-		r := k.started(cfg)
-		k.sweeping(10*time.Second, time.Minute)
-		ids := k.put("k", 2)
-		time.Sleep(6 * time.Second)
-		k.started(lease(time.Minute))
-		_, err := k.stopIn(r, 10*time.Second)
-		wantCode(t, err, domain.Canceled)
-		gone := k.since() + 5*time.Minute
-		time.Sleep(gone - k.since())
-		if n := len(g.starts()); n != 1 {
-			t.Fatalf("%d started before the process was gone", n)
-		}
-		time.Sleep(10 * time.Minute)
-		k.wantState(domain.Done, ids...)
-		if a, b := k.job(ids[0]).Attempts, k.job(ids[1]).Attempts; a+b != 3 || k.count(domain.EventReleased) != 0 {
-			t.Errorf("attempts %d and %d, %d released", a, b, k.count(domain.EventReleased))
-		}
-	})
+	for name, c := range map[string]struct {
+		jobs int
+		more []work.Option
+	}{"alone": {1, nil}, "under a limit": {2, []work.Option{limited(1)}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, g := newKit(t), &gauge{}
+				soon := work.Backoff(func(int, error) time.Duration { return time.Second })
+				k.handle("k", stubborn(g, 6*time.Minute, time.Second), append(c.more, work.Timeout(5*time.Second), soon)...)
+				cfg := lease(time.Minute)
+				cfg.ExitsWithin = 5 * time.Minute
+				r := k.started(cfg)
+				k.sweeping(10*time.Second, time.Minute)
+				ids := k.put("k", c.jobs)
+				time.Sleep(6 * time.Second)
+				k.started(lease(time.Minute))
+				_, err := k.stopIn(r, 10*time.Second)
+				wantCode(t, err, domain.Canceled)
+				time.Sleep(5 * time.Minute)
+				if n := len(g.starts()); n != 1 {
+					t.Fatalf("%d started before the process was gone", n)
+				}
+				time.Sleep(10 * time.Minute)
+				k.wantState(domain.Done, ids...)
+				attempts := 0
+				for _, id := range ids {
+					attempts += k.job(id).Attempts
+				}
+				if attempts != c.jobs+1 || k.count(domain.EventReleased) != 0 {
+					t.Errorf("%d attempts, %d released", attempts, k.count(domain.EventReleased))
+				}
+			})
+		})
+	}
 }
 
 // A store that is away when jobs are to be given back leaves them to their leases, and
