@@ -39,7 +39,7 @@ func siteOf() siteForm {
 	if stress() {
 		return siteForm{lease: 20 * time.Second, gap: 40 * time.Millisecond, steady: 10 * time.Second, window: time.Second, within: 10 * time.Second}
 	}
-	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 1500 * time.Millisecond, window: time.Second, within: 30 * time.Second}
+	return siteForm{lease: 2 * time.Second, gap: 80 * time.Millisecond, steady: 1500 * time.Millisecond, window: 500 * time.Millisecond, within: 30 * time.Second}
 }
 
 const (
