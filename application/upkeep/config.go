@@ -14,7 +14,7 @@ type Config struct {
 	Renew      time.Duration // the renewal interval of the runners: two thirds of Every
 	PruneEvery time.Duration // between two prunings: 5 min
 	PruneBatch int           // rows of one pass: 1,000
-	PrunePause time.Duration // between two passes of the loop, so that claims keep their speed: 200 ms, or ten times what a pass took
+	PrunePause time.Duration // between two passes of the loop, so that claims keep their speed: 300 ms, or ten times what a pass took
 	NoPrune    bool          // the loop leaves pruning to others
 	Linger     time.Duration // how long slots of claims that are gone stay taken, for their handlers may run on: the lease, or twice Every
 	Stalls     domain.StallPolicy
@@ -26,7 +26,7 @@ func (c Config) complete() (Config, error) {
 	c.Renew = cmp.Or(c.Renew, c.Every*2/3)
 	c.PruneEvery = cmp.Or(c.PruneEvery, 5*time.Minute)
 	c.PruneBatch = cmp.Or(c.PruneBatch, 1000)
-	c.PrunePause = cmp.Or(c.PrunePause, 200*time.Millisecond)
+	c.PrunePause = cmp.Or(c.PrunePause, 300*time.Millisecond)
 	c.Linger = cmp.Or(c.Linger, 2*c.Every)
 	def := domain.DefaultStalls()
 	if c.Stalls == (domain.StallPolicy{}) {

@@ -46,7 +46,7 @@ func TestTheLoopPausesBetweenPasses(t *testing.T) {
 
 // TestASlowPruningLeavesTheStoreToOthers: it has an eleventh of the time, whatever its pause is.
 func TestASlowPruningLeavesTheStoreToOthers(t *testing.T) {
-	for slow, want := range map[time.Duration]time.Duration{time.Millisecond: 201 * time.Millisecond, time.Second: 11 * time.Second, 10 * time.Minute: 70 * time.Minute} {
+	for slow, want := range map[time.Duration]time.Duration{time.Millisecond: 301 * time.Millisecond, time.Second: 11 * time.Second, 10 * time.Minute: 70 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			s := open(t)
 			s.slow = slow

@@ -77,7 +77,7 @@ func NoPrune() WorkOption { return func(w *worker) { w.upkeep.NoPrune = true } }
 // transaction: 1,000 by default.
 func PruneBatch(n int) WorkOption { return func(w *worker) { w.upkeep.PruneBatch = n } }
 
-// PrunePause is the least rest between two passes of such a removal, 200 ms by default:
+// PrunePause is the least rest between two passes of such a removal, 300 ms by default:
 // runners have the store to themselves in between. A pass that takes long is followed by
 // ten times as long a rest.
 func PrunePause(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.PrunePause = d } }
