@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -118,10 +119,14 @@ func testStopWithStubbornHandlers(t *testing.T, b *box) {
 }
 
 // TestKillDuringStop: a process that is killed while it stops has recorded what ended,
-// and another one does the rest once its lease is over.
-func TestKillDuringStop(t *testing.T) { onEveryStore(t, testKillDuringStop) }
+// and another one does the rest once its lease is over. On servers in the long form only:
+// what a kill leaves there TestKilledRunners shows.
+func TestKillDuringStop(t *testing.T) {
+	on(t, slices.DeleteFunc(stores(), func(s store) bool { return !s.own && rounds() == 1 }), testKillDuringStop)
+}
 
 func testKillDuringStop(t *testing.T, b *box) {
+	b.ok("migrate", "up")
 	const lease = 2 * time.Second
 	g := newGauge(t)
 	p := b.busy(g, time.Minute, lease)
