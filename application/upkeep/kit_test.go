@@ -94,14 +94,6 @@ func (s *store) Renew(ctx context.Context, req driven.RenewRequest) (driven.Rene
 	return s.Store.Renew(ctx, req)
 }
 
-func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (driven.Pruned, error) {
-	if err := s.note(&s.prunes); err != nil {
-		return driven.Pruned{}, err
-	}
-	time.Sleep(s.slow)
-	return s.Store.Prune(ctx, req)
-}
-
 type ear struct {
 	mu     sync.Mutex
 	events []domain.Event

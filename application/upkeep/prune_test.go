@@ -166,3 +166,12 @@ func TestPruningIsTheTenantsOwn(t *testing.T) {
 		t.Error("the store was asked")
 	}
 }
+
+// Prune takes as long as the test says, in its bubble.
+func (s *store) Prune(ctx context.Context, req driven.PruneRequest) (driven.Pruned, error) {
+	if err := s.note(&s.prunes); err != nil {
+		return driven.Pruned{}, err
+	}
+	time.Sleep(s.slow)
+	return s.Store.Prune(ctx, req)
+}
