@@ -1,6 +1,7 @@
 package upkeep_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
