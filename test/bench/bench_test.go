@@ -45,7 +45,7 @@ func TestBenchmarksRun(t *testing.T) {
 		}
 	}
 	r := testing.Benchmark(func(b *testing.B) { bench.Prune(b, memory) })
-	if r.Extra["ratio"] <= 0 || r.Extra["pruned/s"] <= 0 {
+	if r.Extra["ratio"] <= 0 || r.Extra["pruned/job"] <= 0 {
 		t.Errorf("Prune reports %v", r)
 	}
 }

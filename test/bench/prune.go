@@ -22,7 +22,7 @@ const (
 // its own pauses, over rows whose time is over. Both take turns, so that a machine with
 // others on it disturbs both. ratio is the speed beside a prune by the speed alone, of
 // the round in the middle; ratio-all is that of all rounds together, in which one that
-// was held up weighs more; the rest says how much was pruned.
+// was held up weighs more; pruned/job counts the rows that went.
 func Prune(b *testing.B, open Factory) {
 	kit := open(b)
 	over := max(overPerJob*b.N, leastOver)
@@ -61,7 +61,7 @@ func Prune(b *testing.B, open Factory) {
 	slices.SortFunc(ratios, cmp.Compare[float64])
 	b.ReportMetric(ratios[len(ratios)/2], "ratio")
 	b.ReportMetric(alone/beside, "ratio-all")
-	b.ReportMetric(float64(pruned)/beside, "pruned/s")
+	b.ReportMetric(float64(pruned)/float64(n*pruneRounds), "pruned/job")
 }
 
 // expired makes n rows whose time is over.
