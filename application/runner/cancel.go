@@ -60,9 +60,11 @@ func (l *lane) overtaken(gone []*attempt) {
 	for i, a := range gone {
 		req.Tickets[i].Ticket = a.claim.Ticket()
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Renew)
-	answer, err := s.deps.Store.Renew(ctx, req)
-	cancel()
+	var answer driven.Renewed
+	err := l.within.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
+		answer, err = s.deps.Store.Renew(ctx, req)
+		return err
+	})
 	if err != nil {
 		s.fail("renew", "", err)
 	}
