@@ -46,19 +46,20 @@ func faultsOptional(h Harness) (present bool, missing string) { return h.Faults 
 
 // blow is one way to break a step.
 type blow struct {
-	name string
-	when faults.When
-	what faults.Action
+	name  string
+	when  faults.When
+	what  faults.Action
+	kills bool // the caller with it
 }
 
 func blows() []blow {
 	return []blow{
-		{"fail before", faults.Before, faults.Fail(faults.ErrCut)},
-		{"fail after", faults.After, faults.Fail(faults.ErrCut)},
-		{"cut before", faults.Before, faults.Cut()},
-		{"cut after", faults.After, faults.Cut()},
-		{"kill before", faults.Before, faults.Kill()},
-		{"kill after", faults.After, faults.Kill()},
+		{"fail before", faults.Before, faults.Fail(faults.ErrCut), false},
+		{"fail after", faults.After, faults.Fail(faults.ErrCut), false},
+		{"cut before", faults.Before, faults.Cut(), false},
+		{"cut after", faults.After, faults.Cut(), false},
+		{"kill before", faults.Before, faults.Kill(), true},
+		{"kill after", faults.After, faults.Kill(), true},
 	}
 }
 
@@ -73,20 +74,27 @@ type act struct {
 // until it is answered; without, it died: leases run out and one sweep follows.
 type scene func(c *rig, again bool) act
 
-// breakSteps plays the scene once for each step, way of breaking and end. It
-// stops at the first step that the call does not reach.
+// breakSteps plays the scene once for each step, way of breaking and end. In the
+// short form whoever does not repeat its call was killed.
 func (c *rig) breakSteps(play scene) {
 	c.Helper()
 	for _, b := range blows() {
-		for _, again := range []bool{true, false} {
-			n := 1
-			for c.breakStep(play, b, n, again) {
-				n++
-			}
-			if n == 1 {
-				c.Fatal("the call reached no step that the harness could break")
-			}
+		c.breakEach(play, b, true)
+		if b.kills || stress() {
+			c.breakEach(play, b, false)
 		}
+	}
+}
+
+// breakEach stops at the first step that the call does not reach.
+func (c *rig) breakEach(play scene, b blow, again bool) {
+	c.Helper()
+	n := 1
+	for c.breakStep(play, b, n, again) {
+		n++
+	}
+	if n == 1 {
+		c.Fatal("the call reached no step that the harness could break")
 	}
 }
 

@@ -41,7 +41,7 @@ func TestVariationStrangeNames(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "search_path", "''''")
 	setting(t, dsn, "timezone", "''Asia/Shanghai''")
-	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.reusing(t).open, but("concurrency", "turn", "slot", "fair", "order", "find", "prune", "runners", "migrate", "unique", "payload", "recover")...)
+	conformance.Run(t, suite{dsn: dsn, schema: `Ärger "%d" ?0 @p1 :x 'q' ; --`, prefix: "My_Jobs_"}.reusing(t).open, but("concurrency", "turn", "slot", "fair", "order", "find", "prune", "runners", "migrate", "unique", "payload", "recover", "hosttx/unique", "hosttx/replace", "hosttx/turns")...)
 }
 
 // TestVariationSerializable has a database whose transactions are serializable
@@ -49,14 +49,14 @@ func TestVariationStrangeNames(t *testing.T) {
 func TestVariationSerializable(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "serializable")
-	conformance.Run(t, suite{dsn: dsn, clock: true}.reusing(t).open, but("identity", "payload", "find", "order", "time", "errors", "runners", "fair", "lease", "tenancy", "migrate", "schedule")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true}.reusing(t).open, but("identity", "payload", "find", "order", "time", "errors", "runners", "fair", "lease", "tenancy", "migrate", "schedule", "slot", "prune", "concurrency/recover", "concurrency/replace", "concurrency/id", "concurrency/renew", "concurrency/promote")...)
 }
 
 // TestVariationSimpleProtocol has a host's pool that sends values in the text.
 func TestVariationSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
-	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).reusing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).reusing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners", "bound", "turn", "time", "tenancy", "order", "recover", "schedule")...)
 }
 
 // TestVariationCachedStatements has a host's pool as pgx makes it by default.
@@ -72,5 +72,5 @@ func TestVariationPreparedStatements(t *testing.T) {
 
 // TestVariationPgBouncer has a pooler in transaction mode in between.
 func TestVariationPgBouncer(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.reusing(t).open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover")...)
+	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.reusing(t).open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover", "concurrency/recover", "concurrency/renew", "concurrency/sweepers")...)
 }
