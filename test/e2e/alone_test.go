@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,11 +37,12 @@ func alone(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// onServers runs a test on the servers that can be had, each in a process of its own.
-func onServers(t *testing.T, test func(t *testing.T, s store)) {
+// onServers runs a test on the servers that can be had, each in a process of its own;
+// in the short form on the named ones alone.
+func onServers(t *testing.T, short []string, test func(t *testing.T, s store)) {
 	t.Helper()
 	for _, s := range stores() {
-		if s.own || s.name == "sqlserver" {
+		if s.own || s.name == "sqlserver" || !stress() && !slices.Contains(short, s.name) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {

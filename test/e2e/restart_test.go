@@ -10,7 +10,7 @@ import (
 
 // TestRestart: the server is stopped for a while and started again, and then its role
 // changes under open connections. Nobody else is restarted.
-func TestRestart(t *testing.T) { onServers(t, testRestart) }
+func TestRestart(t *testing.T) { onServers(t, []string{"postgres", "mariadb"}, testRestart) }
 
 func testRestart(t *testing.T, on store) {
 	server := servers.Own(t, on.name)

@@ -76,7 +76,7 @@ func (b *box) busy(g *gauge, limit, lease time.Duration) *process {
 func TestStopWithStubbornHandlers(t *testing.T) { onEveryStore(t, testStopWithStubbornHandlers) }
 
 func testStopWithStubbornHandlers(t *testing.T, b *box) {
-	const limit = 2 * time.Second
+	const limit = 6 * time.Second // the last second of it is for telling handlers and writing
 	g := newGauge(t)
 	p := b.busy(g, limit, longLease)
 	other := b.hire(g, 5, longLease)

@@ -11,7 +11,7 @@ import (
 // TestWeather: the way to the server fails at random, in every manner, while jobs are
 // added and run. Nothing is lost, nothing is recorded twice, and all is as before soon
 // after it is fair again.
-func TestWeather(t *testing.T) { onServers(t, testWeather) }
+func TestWeather(t *testing.T) { onServers(t, []string{"postgres", "mysql", "mongo"}, testWeather) }
 
 func testWeather(t *testing.T, on store) {
 	dsn := on.dsn(t, "")
