@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -76,11 +75,7 @@ func (l *lane) ask(wants []driven.Want) (driven.Admission, error) {
 	until := s.clock.now() + s.cfg.Renew
 	wait := backoff{first: emptyFirst, cap: time.Second, jitter: true}
 	for {
-		var answer driven.Admission
-		err := l.within.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
-			answer, err = s.deps.Store.Admit(ctx, driven.AdmitRequest{Wants: wants})
-			return err
-		})
+		answer, err := inTime(&l.within, s, s.cfg.Renew, s.deps.Store.Admit, driven.AdmitRequest{Wants: wants})
 		if err == nil || !transient(err) || s.stopping() || s.clock.now() >= until {
 			return answer, err
 		}

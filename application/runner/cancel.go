@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"context"
-
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
@@ -60,11 +58,7 @@ func (l *lane) overtaken(gone []*attempt) {
 	for i, a := range gone {
 		req.Tickets[i].Ticket = a.claim.Ticket()
 	}
-	var answer driven.Renewed
-	err := l.within.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
-		answer, err = s.deps.Store.Renew(ctx, req)
-		return err
-	})
+	answer, err := inTime(&l.within, s, s.cfg.Renew, s.deps.Store.Renew, req)
 	if err != nil {
 		s.fail("renew", "", err)
 	}

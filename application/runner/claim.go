@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -40,11 +39,7 @@ func (l *lane) claimPart(queue string, kinds []string, n int) (driven.Claims, er
 	if fair {
 		req.Fair, req.After = true, last.get()
 	}
-	var claims driven.Claims
-	err := l.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
-		claims, err = s.deps.Store.Claim(ctx, req)
-		return err
-	})
+	claims, err := inTime(&l.within, s, s.cfg.Lease, s.deps.Store.Claim, req)
 	if err == nil && fair {
 		last.set(claims.Tenant)
 	}

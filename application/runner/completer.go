@@ -159,11 +159,7 @@ func (c *completer) putBack(again []settling) {
 // until the bad outcome stands alone.
 func (c *completer) writePart(batch []settling) (again []settling) {
 	s := c.session
-	var answer driven.Settled
-	err := c.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
-		answer, err = c.settle(ctx, batch)
-		return err
-	})
+	answer, err := inTime(&c.within, s, s.cfg.Lease, c.settle, batch)
 	if err == nil {
 		c.written(batch, answer)
 		return nil

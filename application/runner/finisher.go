@@ -1,11 +1,9 @@
 package runner
 
 import (
-	"context"
 	"sync"
 
 	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
@@ -94,11 +92,7 @@ func (f *finisher) take() []domain.BatchID {
 
 func (f *finisher) look(ids []domain.BatchID) {
 	s := f.session
-	var done []driven.Finished
-	err := f.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
-		done, err = s.deps.Store.FinishBatches(ctx, ids)
-		return err
-	})
+	done, err := inTime(&f.within, s, s.cfg.Lease, s.deps.Store.FinishBatches, ids)
 	if err != nil {
 		s.fail("finish batches", "", err)
 	}

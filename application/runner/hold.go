@@ -43,11 +43,7 @@ func (w *waker) expire() bool {
 	if !s.bounded.Load() || now < w.due(now) {
 		return true
 	}
-	var answer driven.Expired
-	err := w.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
-		answer, err = s.deps.Store.Expire(ctx, expireBatch)
-		return err
-	})
+	answer, err := inTime(&w.within, s, s.cfg.Lease, s.deps.Store.Expire, expireBatch)
 	w.looked = s.clock.now()
 	if err != nil {
 		w.next = w.looked + s.cfg.Poll

@@ -45,11 +45,7 @@ func (s *session) renew(chunk []*attempt) error {
 	for i, a := range chunk {
 		req.Tickets[i] = driven.Renewal{Ticket: a.claim.Ticket(), Stuck: a.overdue(sent) > 0}
 	}
-	var answer driven.Renewed
-	err := s.renewal.call(s, s.cfg.Renew, func(ctx context.Context) (err error) {
-		answer, err = s.deps.Store.Renew(ctx, req)
-		return err
-	})
+	answer, err := inTime(&s.renewal, s, s.cfg.Renew, s.deps.Store.Renew, req)
 	if err != nil {
 		return err
 	}

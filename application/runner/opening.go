@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
-	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
@@ -113,9 +112,9 @@ func (s *session) declare(ctx context.Context) error {
 	if len(s.kinds) == 0 {
 		return nil
 	}
-	_, err := within(ctx, func(ctx context.Context) (none struct{}, err error) {
-		return none, s.deps.Store.Declare(ctx, s.kinds, s.declared)
-	})
+	bounded, cancel := context.WithTimeout(ctx, openingTime)
+	defer cancel()
+	err := s.deps.Store.Declare(bounded, s.kinds, s.declared)
 	switch {
 	case domain.CodeOf(err) != domain.Unsupported:
 		return err
@@ -131,10 +130,10 @@ func (s *session) declare(ctx context.Context) error {
 }
 
 // within bounds a call of the opening.
-func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+func within[Q, A any](ctx context.Context, call func(context.Context, Q) (A, error), q Q) (A, error) {
 	bounded, cancel := context.WithTimeout(ctx, openingTime)
 	defer cancel()
-	return call(bounded)
+	return call(bounded, q)
 }
 
 // loosen makes ready who waits for what is declared no more, and whoever else may
@@ -144,7 +143,7 @@ func (s *session) loosen(ctx context.Context) error {
 		return nil
 	}
 	for {
-		answer, err := within(ctx, func(ctx context.Context) (driven.Loosened, error) { return s.deps.Store.Loosen(ctx, loosenBatch) })
+		answer, err := within(ctx, s.deps.Store.Loosen, loosenBatch)
 		if err != nil {
 			return err
 		}
@@ -158,11 +157,13 @@ func (s *session) loosen(ctx context.Context) error {
 // wakeBlocked wakes every key that somebody waits for, as a sweep does.
 func (s *session) wakeBlocked(ctx context.Context) error {
 	for after := ""; ; {
-		keys, err := within(ctx, func(ctx context.Context) ([]string, error) { return s.deps.Store.BlockedKeys(ctx, after, wakeBatch) })
+		keys, err := within(ctx, func(ctx context.Context, after string) ([]string, error) {
+			return s.deps.Store.BlockedKeys(ctx, after, wakeBatch)
+		}, after)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		woken, err := within(ctx, func(ctx context.Context) (driven.Woken, error) { return s.deps.Store.Wake(ctx, keys) })
+		woken, err := within(ctx, s.deps.Store.Wake, keys)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,15 @@ type deadline struct {
 	late int // calls in a row that came too late
 }
 
+// inTime makes a call of the store's that takes one thing and gives one.
+func inTime[Q, A any](d *deadline, s *session, most time.Duration, do func(context.Context, Q) (A, error), q Q) (answer A, err error) {
+	err = d.call(s, most, func(ctx context.Context) (err error) {
+		answer, err = do(ctx, q)
+		return err
+	})
+	return answer, err
+}
+
 // call makes one call.
 func (d *deadline) call(s *session, most time.Duration, do func(context.Context) error) error {
 	d.last = min(max(d.last, callTime), most)

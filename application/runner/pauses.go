@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -67,11 +66,7 @@ func (p *pauses) refresh() {
 	if p.off != nil && now < p.next {
 		return
 	}
-	var all []domain.Paused
-	err := p.within.call(s, s.cfg.Lease, func(ctx context.Context) (err error) {
-		all, err = s.deps.Store.Paused(ctx, pausedMost)
-		return err
-	})
+	all, err := inTime(&p.within, s, s.cfg.Lease, s.deps.Store.Paused, pausedMost)
 	p.looked = s.clock.now()
 	p.next = p.looked + min(pausedAge, s.cfg.Poll)
 	switch {

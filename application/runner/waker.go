@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -174,11 +173,7 @@ func (w *waker) wake() bool {
 		if len(keys) == 0 {
 			return true
 		}
-		var woken driven.Woken
-		err := w.within.call(w.session, w.session.cfg.Lease, func(ctx context.Context) (err error) {
-			woken, err = w.session.deps.Store.Wake(ctx, keys)
-			return err
-		})
+		woken, err := inTime(&w.within, w.session, w.session.cfg.Lease, w.session.deps.Store.Wake, keys)
 		if err != nil {
 			w.session.fail("wake", "", err)
 			if transient(err) { // else the sweep has them

@@ -3,12 +3,12 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestOutage: a runner loses its way to the server for longer than its lease, first
@@ -28,7 +28,7 @@ func testOutage(t *testing.T, b *box) {
 		}
 		return say(w, 200)
 	})
-	way, dsn := throughProxy(t, b.dsn())
+	way, dsn := storekit.Through(t, b.dsn())
 	other, lost := b.worker(), b.with(storeVar+dsn).worker()
 	eventually(t, "both are known", func() bool { return len(b.stats().Runners) == 2 })
 	lines := make([]string, 50)
@@ -55,24 +55,4 @@ func testOutage(t *testing.T, b *box) {
 	b.ok("enqueue", "http", `{"url":"`+srv.URL+`/again"}`)
 	eventually(t, "the runner is back", func() bool { return b.stats().Totals.Done == len(lines)+1 })
 	lost.stop()
-}
-
-// throughProxy is a DSN that leads through a proxy, which is closed with the test.
-func throughProxy(t *testing.T, dsn string) (*faults.Proxy, string) {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatalf("the DSN must be of one server: %v", err)
-	}
-	p, err := faults.NewProxy(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	u.Host = p.Addr()
-	if query := u.Query(); strings.HasPrefix(u.Scheme, "mongodb") { // else it would be told the server's own address
-		query.Set("directConnection", "true")
-		u.RawQuery = query.Encode()
-	}
-	return p, u.String()
 }

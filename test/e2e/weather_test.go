@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/test/faults"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestWeather: the way to the server fails at random, in every manner, while jobs are
@@ -16,7 +17,7 @@ func TestWeather(t *testing.T) { onServers(t, []string{"postgres", "mysql", "mon
 func testWeather(t *testing.T, on store) {
 	dsn := on.dsn(t, "")
 	s := newSite(t)
-	way, dsn := throughProxy(t, dsn)
+	way, dsn := storekit.Through(t, dsn)
 	s.start(dsn)
 	before := s.steady()
 	stormy := storm(t, way)

@@ -11,7 +11,7 @@ import (
 // OverText finds at most $2 finished batches whose time is over; with tenant, only
 // those of $3.
 func OverText(d *Dialect, tenant bool) string {
-	where := "j.ends_at > 0 AND j.ends_at <= " + d.Words.Now
+	where := "j.ends_at > 0 AND " + d.Words.over("j.ends_at")
 	if tenant {
 		where += " AND j.tenant = $3"
 	}

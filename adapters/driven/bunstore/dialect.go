@@ -63,6 +63,9 @@ type Words struct {
 	// Seek is the hint behind a table that is to be sought by its primary key, however
 	// small it is held to be. "" where none is needed.
 	Seek string
+	// Over says that the moment in a column, by which the first rows are taken in order,
+	// has come, in a form that the planner does not believe to be rare. nil: column <= Now.
+	Over func(column string) string
 	// Member brings a query that may lock into a form that a UNION has. nil: as it is.
 	Member func(query string) string
 	// Window is the least lock of a window as a literal: those before it free with the
@@ -100,6 +103,14 @@ func (w *Words) member(query string) string {
 // a window.
 func (w *Words) Ended() string {
 	return "CASE WHEN j.unique_lock >= " + cmp.Or(w.Window, "'w'") + " THEN j.unique_lock END"
+}
+
+// over is Over, or its usual form.
+func (w *Words) over(column string) string {
+	if w.Over == nil {
+		return column + " <= " + w.Now
+	}
+	return w.Over(column)
 }
 
 // Col is one column of a row source. JSON has ids as hex text.

@@ -17,7 +17,7 @@ const idleSlot = "60000"
 func EndedText(d *Dialect) string {
 	return d.Forms.Select(Select{
 		Columns: "j.bound, j.slot", From: d.Table("slots"), Order: "j.ends_at", Limit: "$2", Index: "ends",
-		Where: "j.ends_at > 0 AND j.ends_at <= " + d.Words.Now + " AND j.token IS NULL",
+		Where: "j.ends_at > 0 AND " + d.Words.over("j.ends_at") + " AND j.token IS NULL",
 	})
 }
 

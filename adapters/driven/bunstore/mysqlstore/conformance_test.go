@@ -112,14 +112,10 @@ func TestVariationHostPool(t *testing.T) {
 }
 
 // TestVariationNoSkipLocked is the claim for servers that cannot skip locked
-// rows, and all else that passes over them; TestStorm has many claimers with it on
-// both servers, and so has this in its long form.
+// rows, and all else that passes over them; TestStorm has many claimers with it.
 func TestVariationNoSkipLocked(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
-		if p.name != "mysql" && !stress() {
-			return
-		}
-		opts := without(heavy...)
+		opts := shared(p)
 		opts = append(opts, without("insert", "unique", "settle", "lease", "bound", "turn", "slot", "find", "errors", "identity", "time",
 			"payload", "tenancy", "hosttx", "runners")...)
 		conformance.Run(t, newSuite(suite{dsn: p.dsn(t), clock: true, noSkip: true}).open, opts...)

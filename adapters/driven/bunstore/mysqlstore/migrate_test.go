@@ -14,9 +14,9 @@ import (
 func TestMigrateKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, p product) {
 		s := newSuite(suite{dsn: p.dsn(t), pool: 1})
-		sides, first, stride := []faults.When{faults.After}, 1, 4
+		sides, first, stride := []faults.When{faults.After}, 1, 2
 		if p.name == "mariadb" {
-			first = 3
+			first = 2
 		}
 		if stress() { // before one is after the one before it
 			sides, first, stride = append(sides, faults.Before), 1, 1

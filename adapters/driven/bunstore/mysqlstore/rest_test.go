@@ -2,7 +2,6 @@ package mysqlstore
 
 import (
 	"database/sql"
-	"net/url"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/rowlock/rowlock/test/faults"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // TestSessionsThatDied: sessions that died without a word while they rested are found
@@ -17,17 +17,8 @@ import (
 // those that say nothing.
 func TestSessionsThatDied(t *testing.T) {
 	onEach(t, func(t *testing.T, dsn string) {
-		u, err := url.Parse(servers.URL(dsn))
-		if err != nil {
-			t.Fatal(err)
-		}
-		way, err := faults.NewProxy(u.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer way.Close()
-		u.Host = way.Addr()
-		cfg, err := parseDSN(u.String())
+		way, dsn := storekit.Through(t, servers.URL(dsn))
+		cfg, err := parseDSN(dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,18 +28,7 @@ func TestSessionsThatDied(t *testing.T) {
 		}
 		db := sql.OpenDB(sessions{connector, connectTime})
 		defer func() { _ = db.Close() }()
-		db.SetMaxIdleConns(4)
-		var all []*sql.Conn
-		for range 4 {
-			c, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, c)
-		}
-		for _, c := range all {
-			_ = c.Close()
-		}
+		storekit.Idle(t, db, 4)
 		rested := time.NewTimer(2 * restTime)
 		way.Set(faults.Swallowing)
 		way.Set(faults.Fair)

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"database/sql"
-	"net/url"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/rowlock/rowlock/test/faults"
 	"github.com/rowlock/rowlock/test/servers"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 func poolOf(t *testing.T, dsn string) *sql.DB {
@@ -42,28 +42,9 @@ func TestLeash(t *testing.T) {
 // Connections that died without a word while they rested are found out one after the
 // other, and none of them is worked on; nor is one waited for that is never made.
 func TestConnectionsThatDied(t *testing.T) {
-	u, err := url.Parse(servers.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	way, err := faults.NewProxy(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer way.Close()
-	u.Host = way.Addr()
-	db := poolOf(t, u.String())
-	var all []*sql.Conn
-	for range 4 {
-		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, c)
-	}
-	for _, c := range all {
-		_ = c.Close()
-	}
+	way, dsn := storekit.Through(t, servers.Postgres(t))
+	db := poolOf(t, dsn)
+	storekit.Idle(t, db, 4)
 	rested := time.NewTimer(2 * restTime)
 	way.Set(faults.Swallowing)
 	<-rested.C

@@ -35,6 +35,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			BigInt:   "BIGINT",
 			Contains: func(text, part string) string { return "strpos(" + text + ", " + part + ") > 0" },
 			Rows:     rows,
+			Over:     over,
 			Member:   func(query string) string { return "SELECT x.* FROM (" + query + ") AS x" },
 			HasTable: hasTable(cfg),
 		},
@@ -55,13 +56,17 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 		Save:    [3]string{"SAVEPOINT rowlock_host", "ROLLBACK TO SAVEPOINT rowlock_host", "RELEASE SAVEPOINT rowlock_host"},
 		Singles: true,
 	}
-	d.Hot = bunstore.Hot{
-		Insert:  newInserter(&d).Insert,
-		Take:    newClaimer(&d).Take,
-		Settle:  newSettler(&d).Settle,
-		Waiters: newWaiters(&d).Find,
-	}
+	d.Hot = hot(&d)
 	return d
+}
+
+func hot(d *bunstore.Dialect) bunstore.Hot {
+	return bunstore.Hot{
+		Insert:  newInserter(d).Insert,
+		Take:    newClaimer(d).Take,
+		Settle:  newSettler(d).Settle,
+		Waiters: newWaiters(d).Find,
+	}
 }
 
 // rows reads a JSON array of arrays (elements), for statements that may be kept. Each
@@ -114,3 +119,7 @@ func book(cfg Config) string {
 
 // uuid is an id as a bound value that every mode of pgx takes.
 func uuid(id [16]byte) any { return pgtype.UUID{Bytes: id, Valid: true} }
+
+// over compares rows: beside a comparison with 0 a plain one is held for a range that
+// one row in two hundred is in, and all that is over is then sorted for the first few.
+func over(column string) string { return "(" + column + ", 0) <= (" + now + ", 0)" }

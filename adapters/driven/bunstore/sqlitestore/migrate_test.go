@@ -12,6 +12,7 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/bunstore/sqlitestore"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
+	"github.com/rowlock/rowlock/test/storekit"
 )
 
 // migrate is what a migrating process does.
@@ -59,7 +60,7 @@ func TestMigrateByManyCallers(t *testing.T) {
 			t.Errorf("step %d was applied %d times", number, times)
 		}
 	}
-	complete(t, openBare(t, sqlitestore.Config{Path: path}))
+	storekit.Complete(t, openBare(t, sqlitestore.Config{Path: path}))
 }
 
 // TestMigrateKilled kills migrating processes at random moments; whatever is left,
@@ -76,25 +77,7 @@ func TestMigrateKilled(t *testing.T) {
 		kill.Stop()
 		b := openBare(t, sqlitestore.Config{Path: path})
 		up(t, b)
-		complete(t, b)
-	}
-}
-
-// complete checks that every step is recorded and that a job can be run.
-func complete(t *testing.T, b driven.Backend) {
-	t.Helper()
-	steps, err := b.Schema.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range steps {
-		if s.AppliedAt.IsZero() {
-			t.Errorf("step %d is not recorded", s.Number)
-		}
-	}
-	insert(t, b, jobs(1, "k"))
-	if got := claim(t, b, 1, "k"); len(got.Jobs) != 1 {
-		t.Errorf("claimed %d jobs of 1", len(got.Jobs))
+		storekit.Complete(t, b)
 	}
 }
 

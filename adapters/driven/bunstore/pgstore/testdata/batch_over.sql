@@ -1,1 +1,1 @@
-SELECT j.id, j.callback_job FROM "public"."rowlock_batches" AS j WHERE j.ends_at > 0 AND j.ends_at <= (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) ORDER BY j.ends_at LIMIT $2 FOR UPDATE OF j SKIP LOCKED
+SELECT j.id, j.callback_job FROM "public"."rowlock_batches" AS j WHERE j.ends_at > 0 AND (j.ends_at, 0) <= ((SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)), 0) ORDER BY j.ends_at LIMIT $2 FOR UPDATE OF j SKIP LOCKED

@@ -1,1 +1,1 @@
-SELECT j.bound, j.slot FROM "public"."rowlock_slots" AS j WHERE j.ends_at > 0 AND j.ends_at <= (SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)) AND j.token IS NULL ORDER BY j.ends_at LIMIT $2
+SELECT j.bound, j.slot FROM "public"."rowlock_slots" AS j WHERE j.ends_at > 0 AND (j.ends_at, 0) <= ((SELECT coalesce($1::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)), 0) AND j.token IS NULL ORDER BY j.ends_at LIMIT $2
