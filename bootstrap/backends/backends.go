@@ -126,13 +126,14 @@ func dsnOf(scheme, rest string) string {
 
 func openPostgres(ctx context.Context, rest string, o Options) (driven.Backend, error) {
 	dsn := dsnOf("postgres:", rest)
-	b, err := pgstore.Open(ctx, pgstore.Config{DSN: dsn, TablePrefix: o.TablePrefix})
-	if err != nil {
-		return b, err
-	}
 	n, err := pgnotify.New(pgnotify.Config{DSN: dsn, Name: "public." + cmp.Or(o.TablePrefix, "rowlock_")})
 	if err != nil {
-		return driven.Backend{}, errors.Join(err, b.Close())
+		return driven.Backend{}, err
+	}
+	b, err := pgstore.Open(ctx, pgstore.Config{DSN: dsn, TablePrefix: o.TablePrefix, Hint: n.Hint})
+	if err != nil {
+		_ = n.Close() // the first error is the one to tell
+		return b, err
 	}
 	store := b.Close
 	b.Notify, b.Close = n, func() error { return errors.Join(n.Close(), store()) }

@@ -45,8 +45,15 @@ func Tx(name string, tx bun.IConn) driven.HostTx {
 	return t
 }
 
+// Then is what a dialect does after each insert in a host's transaction. It runs in
+// the insert's savepoint: where it fails, the rows of that call are undone too.
+type Then func(ctx context.Context, c Conn, jobs []domain.NewJob, done []driven.Inserted) error
+
 // Bind gives an inserter inside the host's transaction.
-func (s *Store) Bind(h driven.HostTx) (driven.Inserter, error) {
+func (s *Store) Bind(h driven.HostTx) (driven.Inserter, error) { return s.BindThen(h, nil) }
+
+// BindThen is Bind, and then is done after each insert; nil is nothing.
+func (s *Store) BindThen(h driven.HostTx, then Then) (driven.Inserter, error) {
 	t, ok := h.(hostTx)
 	if !ok || t.name != s.d.Name || t.conn == nil {
 		return nil, &domain.Fault{
@@ -54,13 +61,14 @@ func (s *Store) Bind(h driven.HostTx) (driven.Inserter, error) {
 			Hint: "give an open transaction of this store's database, wrapped by the Tx function of this store's package",
 		}
 	}
-	return &bound{s: s, c: t.conn}, nil
+	return &bound{s: s, c: t.conn, then: then}, nil
 }
 
 // bound inserts in the host's transaction. It never retries.
 type bound struct {
-	s *Store
-	c Conn
+	s    *Store
+	c    Conn
+	then Then // nil: nothing more
 }
 
 // Insert writes inside a savepoint, so that a refused call leaves no row behind
@@ -85,6 +93,9 @@ func (b *bound) insert(ctx context.Context, jobs []domain.NewJob) (res []driven.
 		return nil, err
 	}
 	res, err = b.s.insert(ctx, b.c, newRows(jobs), true)
+	if err == nil && b.then != nil {
+		err = b.then(ctx, b.c, jobs, res)
+	}
 	if err != nil {
 		_, _ = b.c.ExecContext(ctx, save[1]) // the first error is the one to tell
 	}

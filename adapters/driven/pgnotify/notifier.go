@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -70,6 +71,16 @@ func channelOf(name string) string {
 // Notify leaves the hints to a sender and never waits for it. Hints for the same
 // queue that come while others are sent are one.
 func (n *Notifier) Notify(queues ...string) { n.sender.add(queues) }
+
+// Hint is the statement that hints at queues inside somebody else's transaction, by
+// arguments that are texts; pgstore.Config takes it. All who listen hear it when that
+// transaction commits, those of this Notifier too: its moment is not known here. Hints
+// that are equal, of one transaction, are one.
+func (n *Notifier) Hint(queues []string) (text string, args []any) {
+	list, _ := json.Marshal(queues) // a list of texts is always JSON
+	const hint = "SELECT pg_notify($1::text, ':' || q) FROM json_array_elements_text($2::text::json) AS q"
+	return hint, []any{n.channel, string(list)}
+}
 
 // Close ends the sending; hints that come later are lost.
 func (n *Notifier) Close() error {

@@ -49,6 +49,8 @@ type suite struct {
 	mode   pgx.QueryExecMode // of the host's pool; exec where none is given
 	faults bool              // with faults below that pool
 
+	notify bool // the host's transactions are those of NotifyTx
+
 	shared  *sql.DB // that pool, one for all cases
 	wrapped bool    // with a driver around pgx, as tracing libraries have
 
@@ -62,7 +64,7 @@ func (s suite) config(now *conformance.Clock) pgstore.Config {
 	if s.schema == "" {
 		s.schema = "case_%d"
 	}
-	cfg := pgstore.Config{DSN: s.dsn, Schema: fmt.Sprintf(s.schema, schemas.Add(1)), TablePrefix: s.prefix}
+	cfg := pgstore.Config{DSN: s.dsn, Schema: fmt.Sprintf(s.schema, schemas.Add(1)), TablePrefix: s.prefix, Hint: hint}
 	if s.clock {
 		cfg.Now = now.Now
 	}
@@ -74,7 +76,7 @@ func (s suite) open(t testing.TB) conformance.Harness {
 	cfg := s.config(clock)
 	there := s.used.take(t, &cfg)
 	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.host(t)) },
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.host(t), s.notify) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			cfg := s.config(clock)
@@ -160,7 +162,7 @@ func (s suite) db(t testing.TB, plan *faults.Plan) *sql.DB {
 	return db
 }
 
-func begin(t testing.TB, db *sql.DB) conformance.HostTx {
+func begin(t testing.TB, db *sql.DB, notify bool) conformance.HostTx {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -175,7 +177,11 @@ func begin(t testing.TB, db *sql.DB) conformance.HostTx {
 		}
 		return err
 	}
-	return conformance.HostTx{Tx: pgstore.Tx(tx), Commit: commit, Rollback: tx.Rollback}
+	h := conformance.HostTx{Tx: pgstore.Tx(tx), Commit: commit, Rollback: tx.Rollback}
+	if notify {
+		h.Tx = pgstore.NotifyTx(tx)
+	}
+	return h
 }
 
 func up(t testing.TB, b driven.Backend) {

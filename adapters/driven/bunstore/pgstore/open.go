@@ -25,6 +25,7 @@ type Config struct {
 	Schema      string           // "public" by default; search_path is never asked
 	TablePrefix string           // "rowlock_" by default
 	Now         func() time.Time // tests only: the store's clock; nil is the database's own
+	Hint        Hint             // pgnotify's Notifier.Hint; nil: NotifyTx is Unsupported
 }
 
 // Open connects to the database. It does not migrate.
@@ -48,7 +49,7 @@ func Open(ctx context.Context, cfg Config) (driven.Backend, error) {
 		_ = e.Close() // the first error is the one to tell
 		return driven.Backend{}, err
 	}
-	return backend(s, db), nil
+	return backend(s, db, cfg), nil
 }
 
 // FromDB uses a pool of the host's, as the host has configured it; it stays open
@@ -65,16 +66,17 @@ func FromDB(db *sql.DB, cfg Config) (driven.Backend, error) {
 	if db == nil {
 		return driven.Backend{}, invalid("database", "", "the *sql.DB is nil")
 	}
-	return backend(bunstore.New(newDialect(db, cfg), newEngine(db, cfg, false), cfg.Now), db), nil
+	return backend(bunstore.New(newDialect(db, cfg), newEngine(db, cfg, false), cfg.Now), db, cfg), nil
 }
 
-func backend(s *bunstore.Store, db *sql.DB) driven.Backend {
+func backend(s *bunstore.Store, db *sql.DB, cfg Config) driven.Backend {
 	b := s.Backend()
-	b.Pool = bunstore.SizeOf(db)
+	b.Tx, b.Pool = binder{s, cfg.Hint}, bunstore.SizeOf(db)
 	return b
 }
 
-// Tx wraps a transaction of the host's, *sql.Tx or bun.Tx, for enqueue.In.
+// Tx wraps a transaction of the host's, *sql.Tx or bun.Tx, for enqueue.In. Its commit
+// tells nobody: NotifyTx does.
 func Tx(tx bun.IConn) driven.HostTx { return bunstore.Tx(name, tx) }
 
 var prefixForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)

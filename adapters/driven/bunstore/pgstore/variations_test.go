@@ -56,21 +56,21 @@ func TestVariationSerializable(t *testing.T) {
 func TestVariationSimpleProtocol(t *testing.T) {
 	dsn := servers.Postgres(t)
 	setting(t, dsn, "default_transaction_isolation", "''repeatable read''")
-	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol}.sharing(t).reusing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners", "bound", "turn", "time", "tenancy", "order", "recover", "schedule")...)
+	conformance.Run(t, suite{dsn: dsn, clock: true, pool: 8, mode: pgx.QueryExecModeSimpleProtocol, notify: true}.sharing(t).reusing(t).open, but("concurrency", "fair", "slot", "lease", "migrate", "runners", "bound", "turn", "time", "tenancy", "order", "recover", "schedule")...)
 }
 
 // TestVariationCachedStatements has a host's pool as pgx makes it by default.
 func TestVariationCachedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement}.sharing(t).reusing(t).open, but("concurrency", "identity", "payload", "bound", "batch", "time", "errors", "tenancy", "turn", "slot", "fair", "edit", "find", "prune", "migrate", "order")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), clock: true, pool: 8, mode: pgx.QueryExecModeCacheStatement, notify: true}.sharing(t).reusing(t).open, but("concurrency", "identity", "payload", "bound", "batch", "time", "errors", "tenancy", "turn", "slot", "fair", "edit", "find", "prune", "migrate", "order")...)
 }
 
 // TestVariationPreparedStatements has one that the store cannot look into, so
 // that its statements are prepared and kept.
 func TestVariationPreparedStatements(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true}.sharing(t).reusing(t).open, but("concurrency", "turn", "order", "fair", "identity", "tenancy", "time", "errors", "migrate", "edit", "payload", "recover", "slot")...)
+	conformance.Run(t, suite{dsn: servers.Postgres(t), pool: 8, mode: pgx.QueryExecModeCacheStatement, wrapped: true, notify: true}.sharing(t).reusing(t).open, but("concurrency", "turn", "order", "fair", "identity", "tenancy", "time", "errors", "migrate", "edit", "payload", "recover", "slot")...)
 }
 
 // TestVariationPgBouncer has a pooler in transaction mode in between.
 func TestVariationPgBouncer(t *testing.T) {
-	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true}.reusing(t).open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover", "concurrency/recover", "concurrency/renew", "concurrency/sweepers")...)
+	conformance.Run(t, suite{dsn: servers.PgBouncer(t), clock: true, notify: true}.reusing(t).open, but("identity", "payload", "time", "errors", "order", "slot", "find", "tenancy", "schedule", "recover", "concurrency/recover", "concurrency/renew", "concurrency/sweepers")...)
 }
