@@ -160,8 +160,9 @@ func ID(id domain.JobID) Option {
 // In writes the job in the host's own transaction: rolled back, it was never
 // there. It is not retried and, since its commit is not seen from here, no
 // event tells of it. Runners of this process are woken several times within
-// half a second; others find the job when they next poll, and whose turn comes since
-// a holder was moved is left to the next sweep.
+// half a second, and tell others each time; what commits later is found by the next
+// poll, unless the handle is one whose commit wakes them all (pgstore.NotifyTx). Whose
+// turn comes since a holder was moved is left to the next sweep.
 func In(tx driven.HostTx) Option {
 	return func(r *request) {
 		if tx == nil {

@@ -25,7 +25,8 @@ type Limits struct {
 }
 
 // HostTx is a transaction of the host's, made only by a typed function of the
-// adapter (sqlitestore.Tx); the application passes it through unread.
+// adapter (sqlitestore.Tx); the application passes it through unread. What only one
+// store can do with a transaction, such as waking others by its commit, its handle says.
 type HostTx interface{ HostTx() string }
 
 // TxBinder is for writing in the host's own transaction.
