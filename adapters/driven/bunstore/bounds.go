@@ -22,11 +22,32 @@ func firstDeadText(d *Dialect) string {
 	}) + ") FROM " + d.Words.Rows("$2", keyCols) + " AS o"
 }
 
-// BlockedKeys finds the keys one after another.
+// blockedPage is how many keys one statement finds.
+const blockedPage = 500
+
+// BlockedKeys finds the keys in one statement a page, where the database can step from
+// one to the next by itself, else one after another.
 func (s *Store) BlockedKeys(ctx context.Context, after string, limit int) (keys []string, err error) {
 	err = s.read(ctx, "list blocked keys", func(ctx context.Context, c Conn) error {
-		keys, err = s.names(ctx, c, s.t.bounds.nextKey, after, limit)
-		return err
+		cell := newCells(1)
+		if s.t.bounds.blocked.Text == "" {
+			keys, err = s.names(ctx, c, s.t.bounds.nextKey, after, limit)
+			return err
+		}
+		for len(keys) < limit {
+			had := len(keys)
+			page := min(limit-had, blockedPage)
+			err := s.each(ctx, c, s.t.bounds.blocked, []any{nil, after, page}, func(rows *sql.Rows) error {
+				err := cell.scan(rows)
+				after = cell.text(0)
+				keys = append(keys, after)
+				return err
+			})
+			if err != nil || len(keys) < had+page {
+				return err
+			}
+		}
+		return nil
 	})
 	return keys, err
 }

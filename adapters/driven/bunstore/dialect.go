@@ -137,6 +137,9 @@ type Forms struct {
 	Update func(Update) string
 	// Delete renders a DELETE from a table, alias j, by the keys of a row source.
 	Delete func(Delete) string
+	// Blocked renders the list of what blocked jobs wait for behind the key $2, at most $3
+	// keys in byte order, by a seek for each. nil: a statement for each.
+	Blocked func(*Dialect) string
 }
 
 // Delete is a DELETE of the rows of table j whose key is in a row source.

@@ -29,9 +29,10 @@ func newDialect(db *sql.DB, srv server, prefix string) bunstore.Dialect {
 		Marks:  marks,
 		Words:  newWords(srv),
 		Forms: bunstore.Forms{
-			Select: func(q bunstore.Select) string { return selectText(q, locks(srv.skip)) },
-			Update: updateText,
-			Delete: deleteText,
+			Select:  func(q bunstore.Select) string { return selectText(q, locks(srv.skip)) },
+			Update:  updateText,
+			Delete:  deleteText,
+			Blocked: blockedText,
 		},
 		Moves: bunstore.Moves{
 			Files: migrations.MySQL(),
@@ -140,6 +141,15 @@ func selectText(q bunstore.Select, locks map[bunstore.Lock]string) string {
 		b.WriteString(")")
 	}
 	return b.String()
+}
+
+// blockedText goes from one key to the next by its own means, as long as nothing but the
+// key is asked for: blocked_on is NULL in all rows that are not blocked. In a recursion
+// neither server would seek.
+func blockedText(d *bunstore.Dialect) string {
+	return d.Forms.Select(bunstore.Select{
+		Columns: "DISTINCT j.blocked_on", From: d.Table("jobs"), Where: "j.blocked_on > $2", Order: "j.blocked_on", Limit: "$3", Index: "blocked",
+	})
 }
 
 // member puts a query in parentheses, where it may lock, if it has none.

@@ -52,6 +52,7 @@ func hotTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 func boundTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 	c, sl := d.Marks.Compile, newSlots(d)
 	return map[string]bunstore.Stmt{
+		"blocked":      c(blockedText(d)),
 		"fair_next":    c(bunstore.FairNextText(d)),
 		"fair_first":   c(bunstore.FairFirstText(d)),
 		"fair_pick":    c(bunstore.FairPickText(d)),
@@ -112,7 +113,7 @@ func TestPlans(t *testing.T) {
 		"promote_look": "wake", "expired": "wake", "prune": "wake", "next": "wake",
 		"claim_candidates": "ready",
 		"slots_ended":      "ends", "admit_heads": "turn", "wake_turns": "turn PRIMARY", "wake_waited": "blocked PRIMARY", "wake_waiters": "blocked",
-		"fair_first": "fair", "fair_next": "fair",
+		"fair_first": "fair", "fair_next": "fair", "blocked": "blocked",
 		"batch_live": "batch", "batch_ready": "PRIMARY batch", "schedule_first": "due", "schedule_due": "due", "schedule_later": "due",
 	}
 	onEach(t, func(t *testing.T, dsn string) {

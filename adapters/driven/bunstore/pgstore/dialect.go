@@ -40,9 +40,10 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			HasTable: hasTable(cfg),
 		},
 		Forms: bunstore.Forms{
-			Select: func(q bunstore.Select) string { return bunstore.SelectLimit(q, locks) },
-			Update: bunstore.UpdateFrom,
-			Delete: deleteUsing,
+			Select:  func(q bunstore.Select) string { return bunstore.SelectLimit(q, locks) },
+			Update:  bunstore.UpdateFrom,
+			Delete:  deleteUsing,
+			Blocked: bunstore.BlockedSteps,
 		},
 		Moves: bunstore.Moves{
 			Files:  migrations.Postgres(),

@@ -47,6 +47,7 @@ func TestGolden(t *testing.T) {
 		"slots_held":   d.Marks.Compile(bunstore.HeldText(&d)).Text,
 		"admit_heads":  d.Marks.Compile(bunstore.HeadsText(&d)).Text,
 		"admit_park":   d.Marks.Compile(bunstore.ParkText(&d)).Text,
+		"blocked":      d.Marks.Compile(bunstore.BlockedSteps(&d)).Text,
 		"fair_next":    d.Marks.Compile(bunstore.FairNextText(&d)).Text,
 		"fair_first":   d.Marks.Compile(bunstore.FairFirstText(&d)).Text,
 		"fair_pick":    d.Marks.Compile(bunstore.FairPickText(&d)).Text,

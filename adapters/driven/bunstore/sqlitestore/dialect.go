@@ -32,9 +32,10 @@ func newDialect(db *sql.DB, prefix string) bunstore.Dialect {
 			HasTable: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
 		},
 		Forms: bunstore.Forms{
-			Select: selectText,
-			Update: bunstore.UpdateFrom,
-			Delete: bunstore.DeleteIn,
+			Select:  selectText,
+			Update:  bunstore.UpdateFrom,
+			Delete:  bunstore.DeleteIn,
+			Blocked: bunstore.BlockedSteps,
 		},
 		Moves: bunstore.Moves{
 			Files:  migrations.SQLite(),
