@@ -192,16 +192,20 @@ func (b *box) show(id string) job {
 	return read[job](b.t, b.ok("jobs", "show", id, "--json"))
 }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition holds. A look may be a whole process: it leaves the
+// machine to what is waited for twice as long as it takes.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for !holds() {
+	for {
+		began := time.Now()
+		if holds() {
+			return
+		}
+		pause := time.NewTimer(max(50*time.Millisecond, 2*time.Since(began)))
 		select {
-		case <-ticker.C:
+		case <-pause.C:
 		case <-limit.C:
 			t.Fatalf("waited in vain until %s", what)
 		}
