@@ -11,9 +11,15 @@ import (
 // held knows every attempt in the runner's hands, from the claim until its row
 // is settled and its handler is gone. No id is in it twice, so none runs twice.
 type held struct {
-	mu   sync.Mutex
-	jobs map[domain.JobID]*attempt
+	mu      sync.Mutex
+	jobs    map[domain.JobID]*attempt
+	dropped int // since the map was made
 }
+
+// mapLife is after how many deletions a map is made anew. A map of Go's marks the places
+// of what was deleted and grows for them: with 1,000 jobs in hand at most it has 53 KiB
+// after 10,000 jobs and 218 KiB after 2,000,000.
+const mapLife = 8192
 
 // add takes attempts in and answers those whose job is here already. One that is
 // finished gives way: its handler is gone, and the store knew what came of it before
@@ -71,9 +77,17 @@ func (h *held) forget(a *attempt) {
 }
 
 func (h *held) drop(a *attempt) {
-	if id := a.claim.Job.ID; h.jobs[id] == a { // a claim that came twice was never in
-		delete(h.jobs, id)
+	id := a.claim.Job.ID
+	if h.jobs[id] != a { // a claim that came twice was never in
+		return
 	}
+	delete(h.jobs, id)
+	if h.dropped++; h.dropped < mapLife {
+		return
+	}
+	jobs := make(map[domain.JobID]*attempt, len(h.jobs))
+	maps.Copy(jobs, h.jobs)
+	h.jobs, h.dropped = jobs, 0
 }
 
 func (h *held) list() []*attempt {
