@@ -147,11 +147,12 @@ func (s *session) brisk() bool {
 	return false
 }
 
-// listen hears the hints of others. A listener that ended is armed again, and
-// what it missed is looked for.
+// listen hears the hints of others. A listener that ended is armed again, at once
+// where it had listened for a while, and what it missed is looked for.
 func (s *session) listen() {
 	wait := min(s.cfg.Poll, time.Second)
 	for {
+		began := s.clock.now()
 		err := s.deps.Wake.Listen(s.ctx, s.hear)
 		if s.ctx.Err() != nil {
 			return
@@ -159,7 +160,7 @@ func (s *session) listen() {
 		if err != nil {
 			s.fail("listen", "", err)
 		}
-		if !rest(s.ctx, wait) {
+		if s.clock.now()-began < wait && !rest(s.ctx, wait) {
 			return
 		}
 		s.hear("")

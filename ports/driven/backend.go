@@ -42,7 +42,8 @@ type Notifier interface {
 	// Notify hints that the queues may hold due jobs; "" is any queue. It never
 	// blocks for long.
 	Notify(queues ...string)
-	// Listen calls hear for every hint until the context ends. hear must not block.
+	// Listen calls hear for every hint until the context ends. hear must not block. Where
+	// hints are lost until it listens it says "" first, for whoever came meanwhile.
 	Listen(ctx context.Context, hear func(queue string)) error
 }
 

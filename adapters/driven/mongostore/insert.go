@@ -3,6 +3,8 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -15,6 +17,10 @@ import (
 // insertTries bounds how often rows are judged again because somebody else took
 // an id or key between the look and the write.
 const insertTries = 6
+
+// conflictWait is the most that a transaction which others ended waits before the second
+// try, doubled with each: of many that met one is alone by then.
+const conflictWait = 4 * time.Millisecond
 
 // Insert writes many rows in a transaction where the deployment has them. Else
 // the rows are written one by one by the server, which is why such a backend
@@ -100,6 +106,9 @@ func (s *store) inTx(ctx context.Context, work func(ctx context.Context, try int
 			return nil
 		}
 		if code, _ := codeOf(err); err != nil && code != domain.Contended {
+			return err
+		}
+		if err := pause(ctx, rand.N(conflictWait<<try)); err != nil { //nolint:gosec // no secret
 			return err
 		}
 	}

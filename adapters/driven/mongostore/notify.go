@@ -92,6 +92,7 @@ func (n *notifier) Listen(ctx context.Context, hear func(queue string)) error {
 		return fault(ctx, op, err)
 	}
 	defer func() { _ = stream.Close(context.WithoutCancel(ctx)) }()
+	hear("")
 	for stream.Next(ctx) {
 		var event struct {
 			Key struct {

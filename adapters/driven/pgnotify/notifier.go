@@ -89,8 +89,8 @@ func (n *Notifier) Close() error {
 }
 
 // Listen hears what others of the name send, until the context ends or the
-// connection is lost: then it says so, and whoever listens again must look once
-// for what was missed.
+// connection is lost, which it tells. Once it listens it hints at any queue, for what
+// was sent before is lost.
 func (n *Notifier) Listen(ctx context.Context, hear func(queue string)) error {
 	const op = "listen"
 	conn, err := n.connect(ctx)
@@ -101,6 +101,7 @@ func (n *Notifier) Listen(ctx context.Context, hear func(queue string)) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+n.channel); err != nil {
 		return fault(ctx, op, err)
 	}
+	hear("")
 	for {
 		note, err := n.next(ctx, conn)
 		switch {

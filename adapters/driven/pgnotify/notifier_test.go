@@ -57,6 +57,20 @@ func listen(t *testing.T, n *pgnotify.Notifier) ear {
 	return e
 }
 
+// listening waits until it listens, which it says by a hint at any queue.
+func (e ear) listening(t *testing.T) ear {
+	t.Helper()
+	select {
+	case queue := <-e.heard:
+		if queue != "" {
+			t.Fatalf("the first hint is of queue %q", queue)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not listen")
+	}
+	return e
+}
+
 // hears sends a hint over and over until it is heard: who began to listen a moment
 // ago may have missed the first.
 func (e ear) hears(t *testing.T, from *pgnotify.Notifier, queue string) {
@@ -92,7 +106,7 @@ func (e ear) ends(t *testing.T, want domain.Code) {
 func TestOthersHear(t *testing.T) {
 	dsn := servers.Postgres(t)
 	a, b, stranger := open(t, dsn, "app.rowlock_"), open(t, dsn, "app.rowlock_"), open(t, dsn, "app.other_")
-	e, own, other := listen(t, b), listen(t, a), listen(t, stranger)
+	e, own, other := listen(t, b).listening(t), listen(t, a).listening(t), listen(t, stranger).listening(t)
 	for _, queue := range []string{"mail", "Mail ", "日本:x", "it's", ""} {
 		e.hears(t, a, queue)
 	}
