@@ -24,7 +24,14 @@ func onEach(b *testing.B, measure func(*testing.B, bench.Factory)) {
 		"mariadb":  func(t testing.TB) string { return servers.URL(servers.MariaDB(t)) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			measure(b, func(b *testing.B) bench.Kit { return open(b, dsn(b)) })
+			measure(b, func(b *testing.B) bench.Kit {
+				at := dsn(b)
+				kit := open(b, at)
+				if name == "postgres" {
+					kit.Tidy = func() { servers.Exec(b, at, "VACUUM (ANALYZE)") }
+				}
+				return kit
+			})
 		})
 	}
 }

@@ -18,6 +18,7 @@ type Kit struct {
 	Backend driven.Backend // empty, with its tables
 	IDs     driven.IDs
 	Clock   driven.Clock
+	Tidy    func() // has the server do at once what it would do later about many new rows; nil: nothing
 }
 
 // Factory opens a fresh store; what it opened it closes in b.Cleanup.
