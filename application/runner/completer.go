@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,8 +34,8 @@ type settling struct {
 type completer struct {
 	session *session
 	mu      sync.Mutex
-	queue   []settling
-	spare   []settling // empty, of a write that is over
+	queue   []settling // has the room of one batch, and more while there is a backlog
+	batch   []settling // what is being written
 	backlog atomic.Int64
 	within  deadline
 	bell    chan struct{} // there is something to write
@@ -49,6 +50,9 @@ func newCompleter(s *session) *completer {
 
 func (c *completer) add(s settling) {
 	c.mu.Lock()
+	if c.queue == nil {
+		c.queue = make([]settling, 0, settleBatch)
+	}
 	c.queue = append(c.queue, s)
 	n := len(c.queue)
 	c.mu.Unlock()
@@ -114,39 +118,36 @@ func (c *completer) run() {
 			}
 		}
 		again := c.write(batch)
+		c.putBack(again)
+		clear(batch) // nothing of it is needed any more
 		if len(again) == 0 {
-			c.recycle(batch)
 			wait.reset()
 			continue
 		}
-		c.putBack(again)
 		if !rest(c.session.ctx, wait.next()) {
 			return
 		}
 	}
 }
 
-// gather takes what waits, at most one batch.
+// gather takes what waits, at most one batch. The room of a backlog goes with it, so that
+// what an idle runner holds is the same whatever it has done.
 func (c *completer) gather() []settling {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
+	n := min(len(c.queue), settleBatch)
+	if n == 0 {
 		return nil
 	}
-	batch := c.queue
-	if len(batch) > settleBatch {
-		batch = batch[:settleBatch:settleBatch]
+	if c.batch == nil {
+		c.batch = make([]settling, 0, settleBatch)
 	}
-	c.queue, c.spare = append(c.spare, c.queue[len(batch):]...), nil
-	return batch
-}
-
-// recycle keeps the room of a batch that is written for the next.
-func (c *completer) recycle(batch []settling) {
-	clear(batch) // nothing of it is needed any more
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.spare = batch[:0]
+	c.batch = append(c.batch[:0], c.queue[:n]...)
+	c.queue = slices.Delete(c.queue, 0, n) // clears what it leaves
+	if len(c.queue) == 0 && cap(c.queue) > settleBatch {
+		c.queue = nil
+	}
+	return c.batch
 }
 
 func (c *completer) putBack(again []settling) {

@@ -57,15 +57,12 @@ func ended() {
 	all.Wait()
 }
 
-// slack is what the room of the outcomes that wait to be written differs by: two slices with
-// that of a backlog at most, 304 KiB each, whatever is done.
-const slack = 608 << 10
-
-// flat fails when more is held than before, by more than five in a hundred and the slack.
+// flat fails when more is held than before, by more than five in a hundred: 16 bytes a job
+// are, in the short form too.
 func (s size) flat(t *testing.T, was size) {
 	t.Helper()
 	t.Logf("at first %v, at last %v", was, s)
-	if s.heap > was.heap+was.heap/20+slack {
+	if s.heap > was.heap+was.heap/20 {
 		t.Errorf("the heap grew from %d to %d bytes", was.heap, s.heap)
 	}
 	if s.goroutines > was.goroutines {
