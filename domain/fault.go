@@ -17,6 +17,7 @@ const (
 	Stale       Code = "stale"       // the ticket no longer holds the job
 	Exhausted   Code = "exhausted"   // a limit is used up; later it may work
 	Unsupported Code = "unsupported" // the backend lacks the capability
+	Denied      Code = "denied"      // the store's user lacks a right
 	Contended   Code = "contended"   // deadlock, lock timeout, serialization: nothing was written, try again
 	Unavailable Code = "unavailable" // the store cannot be reached or cannot write; whether a commit took is unknown
 	Canceled    Code = "canceled"    // the context ended

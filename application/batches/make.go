@@ -144,7 +144,7 @@ func (s *Service) withdraw(ctx context.Context, b domain.NewBatch) {
 // refused says that nothing was written and another try would not do.
 func refused(err error) bool {
 	switch domain.CodeOf(err) {
-	case domain.Invalid, domain.Conflict, domain.NotFound, domain.Unsupported:
+	case domain.Invalid, domain.Conflict, domain.NotFound, domain.Unsupported, domain.Denied:
 		return true
 	}
 	return false

@@ -95,6 +95,25 @@ func TestAnOlderSchema(t *testing.T) {
 	})
 }
 
+// A right that is missing is not an older schema: it is said at the start, also where no
+// kind has bounds.
+func TestARightThatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		denied := func(op string) error { return &domain.Fault{Code: domain.Denied, Op: op} }
+		k.store.bound.Store(&denied)
+		k.handle("k", none)
+		r := k.runner(runner.Config{})
+		_, drained := r.Drain(t.Context(), drainAll)
+		for _, err := range []error{r.Start(t.Context()), drained} {
+			wantCode(t, err, domain.Denied)
+		}
+		k.store.bound.Store(nil)
+		must(t, r.Start(t.Context())) // once it is granted
+		k.stop(r)
+	})
+}
+
 // Nothing is claimed before the store knows what the kinds declare, and it is told
 // over and over.
 func TestAStoreThatIsAwayAtTheStart(t *testing.T) {

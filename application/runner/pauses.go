@@ -69,8 +69,8 @@ func (p *pauses) refresh() {
 	all, err := inTime(&p.within, s, s.cfg.Lease, s.deps.Store.Paused, pausedMost)
 	p.looked = s.clock.now()
 	p.next = p.looked + min(pausedAge, s.cfg.Poll)
-	switch {
-	case domain.CodeOf(err) == domain.Unsupported: // an older schema, or a right that the user lacks: nothing is paused, which is said
+	switch code := domain.CodeOf(err); {
+	case code == domain.Unsupported || code == domain.Denied: // an older schema, or a right that the user lacks: nothing is paused, which is said
 		p.off, p.next = map[domain.Switch]bool{}, p.looked+pausedOld
 		if !p.said {
 			p.said = true

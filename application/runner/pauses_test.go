@@ -104,19 +104,21 @@ func TestPausesThatCannotBeTold(t *testing.T) {
 	})
 }
 
-// TestPausesOfAnOlderSchema: a store that has no place for them has jobs run, and it is
-// said, once.
-func TestPausesOfAnOlderSchema(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t)
-		k.handle("k", done)
-		k.store.mute.Store(&domain.Fault{Code: domain.Unsupported, Op: "list paused"})
-		ids := k.put("k", 2)
-		k.started(lease(time.Minute))
-		time.Sleep(time.Hour)
-		k.wantState(domain.Done, ids...)
-		if n := k.count(domain.EventError); n != 1 {
-			t.Errorf("%d errors were told, want one", n)
-		}
-	})
+// TestPausesThatCannotBeRead: a store that has no place for them, or shows them to
+// others alone, has jobs run, and it is said, once.
+func TestPausesThatCannotBeRead(t *testing.T) {
+	for _, code := range []domain.Code{domain.Unsupported, domain.Denied} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(t)
+			k.handle("k", done)
+			k.store.mute.Store(&domain.Fault{Code: code, Op: "list paused"})
+			ids := k.put("k", 2)
+			k.started(lease(time.Minute))
+			time.Sleep(time.Hour)
+			k.wantState(domain.Done, ids...)
+			if n := k.count(domain.EventError); n != 1 {
+				t.Errorf("%d errors were told of what is %s, want one", n, code)
+			}
+		})
+	}
 }

@@ -181,6 +181,29 @@ func TestASchemaThatIsTooOld(t *testing.T) {
 	})
 }
 
+// TestARightThatIsMissing: it is told once, and refuses the start of who declares any.
+func TestARightThatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, time.Now)
+		denied := &domain.Fault{Code: domain.Denied, Op: "test"}
+		s.failing(func(string, domain.ScheduleKey) error { return denied })
+		var e ears
+		stop := keep(t, s, &e, "app")
+		time.Sleep(time.Hour)
+		stop()
+		if told := e.heard(domain.EventError); len(told) != 1 {
+			t.Errorf("told %d times", len(told))
+		}
+		k, err := schedules.NewKeeper(schedules.Config{Namespace: "app"}, []domain.Schedule{schedule(t, "daily", schedules.Cron("@daily", ""))}, schedules.Deps{Store: s, Kinds: known("report")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Start(t.Context()); !errors.Is(err, denied) {
+			t.Errorf("start: %v", err)
+		}
+	})
+}
+
 func TestKindsThatNobodyHandles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, time.Now)

@@ -90,7 +90,9 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 	select {
 	case err = <-first:
-		if code := domain.CodeOf(err); code != domain.Unsupported && code != domain.Invalid {
+		switch domain.CodeOf(err) {
+		case domain.Unsupported, domain.Denied, domain.Invalid:
+		default:
 			return nil
 		}
 	case <-ctx.Done():

@@ -64,7 +64,7 @@ func (k *Keeper) look(ctx context.Context) time.Duration {
 	for i := range due.Broken {
 		k.broken(&due.Broken[i], due.Broken[i].Broken)
 	}
-	if domain.CodeOf(err) == domain.Unsupported {
+	if code := domain.CodeOf(err); code == domain.Unsupported || code == domain.Denied {
 		if !k.said {
 			k.said = true
 			k.fail(ctx, "list due schedules", nil, err)

@@ -138,13 +138,13 @@ func (p *partial) Loosen(ctx context.Context, limit int) (driven.Loosened, error
 }
 
 func TestNoPartOfASweepKeepsAnother(t *testing.T) {
-	for op, want := range map[string]int{"reap": 1, "expire": 1, "blocked": 1, "loosen": 1, "": 0, "old": 0} {
+	for op, want := range map[string]int{"reap": 1, "expire": 1, "blocked": 1, "loosen": 1, "": 0, "old": 0, "denied": 4} {
 		t.Run("fails "+op, func(t *testing.T) {
 			s, e := &partial{store: open(t), fails: map[string]error{}, calls: map[string]int{}}, &ear{}
 			s.fails[op] = &domain.Fault{Code: domain.Contended, Op: op}
-			if op == "old" {
+			if code := map[string]domain.Code{"old": domain.Unsupported, "denied": domain.Denied}[op]; code != "" {
 				for _, op := range []string{"reap", "expire", "blocked", "loosen"} {
-					s.fails[op] = &domain.Fault{Code: domain.Unsupported, Op: op}
+					s.fails[op] = &domain.Fault{Code: code, Op: op}
 				}
 			}
 			u, err := upkeep.New(upkeep.Config{}, upkeep.Deps{Store: s, Observer: e, Clock: system.Clock()})

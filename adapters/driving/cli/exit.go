@@ -21,7 +21,7 @@ func exitCode(code domain.Code) int {
 		return 4
 	case domain.Exhausted:
 		return 5
-	case domain.Unsupported:
+	case domain.Unsupported, domain.Denied:
 		return 6
 	case domain.Unavailable, domain.Contended:
 		return 7
@@ -33,8 +33,8 @@ func exitCode(code domain.Code) int {
 }
 
 const exitHelp = `Exit codes: 0 all went well, 1 internal fault, 2 bad input, 3 not found, 4 conflict or
-refused, 5 a limit is used up, 6 not supported, 7 the store cannot be reached or is
-contended, 130 interrupted.`
+refused, 5 a limit is used up, 6 not supported, or a right
+is missing, 7 the store cannot be reached or is contended, 130 interrupted.`
 
 // told ends a command whose answer says already what was refused: it sets the
 // exit code and adds a line for people.

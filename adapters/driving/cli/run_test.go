@@ -105,7 +105,7 @@ func TestEnvironment(t *testing.T) {
 func TestExitCodesAndErrorDocument(t *testing.T) {
 	for code, want := range map[domain.Code]int{
 		domain.Invalid: 2, domain.NotFound: 3, domain.Conflict: 4, domain.Stale: 4, domain.Exhausted: 5,
-		domain.Unsupported: 6, domain.Unavailable: 7, domain.Contended: 7, domain.Canceled: 130, domain.Internal: 1,
+		domain.Unsupported: 6, domain.Denied: 6, domain.Unavailable: 7, domain.Contended: 7, domain.Canceled: 130, domain.Internal: 1,
 	} {
 		f := &fake{err: &domain.Fault{Code: code, Op: "look", Subject: "it\x1b[31m", Hint: "do this"}}
 		for _, args := range [][]string{{"jobs", "show", id(1).String()}, {"jobs", "list"}, {"stats"}, {"prune"}, {"enqueue", "k"}, {"demo"}, {"bench"}, {"jobs", "retry", "--all"}, {"jobs", "retry", id(1).String()}, {"work", "--once"}} {

@@ -33,7 +33,7 @@ func judge(n int32) verdict {
 	case 3902, 3903, 3930, 3998:
 		return verdict{domain.Invalid, "the transaction is over"}
 	case 229, 230, 262, 297, 300, 2760, 15247:
-		return verdict{domain.Unsupported, "the database's user lacks a right on Rowlock's tables or their schema"}
+		return verdict{domain.Denied, "the database's user lacks a right on Rowlock's tables or their schema"}
 	case 208:
 		return verdict{domain.Unsupported, "a table is not there" + migrate}
 	case 207:

@@ -55,7 +55,7 @@ func verdicts() []verdict {
 		{domain.Unavailable, "the server refused the login: check the user and the password", []uint16{1045, 1698}},
 		{domain.Unavailable, "there is no such database on the server", []uint16{1049}},
 		{domain.Unavailable, "the statement took longer than the server allows, or was ended there", []uint16{1317, 1969, 3024}},
-		{domain.Unsupported, "the database's user lacks a right on Rowlock's tables or their database", []uint16{1044, 1142, 1143, 1227, 1370}},
+		{domain.Denied, "the database's user lacks a right on Rowlock's tables or their database", []uint16{1044, 1142, 1143, 1227, 1370}},
 		{domain.Unsupported, "a table, column or index is not there: run `rowlock migrate up`", []uint16{1051, 1054, 1146, 1176}},
 		{domain.Unsupported, "the server's binlog_format is STATEMENT: use ROW or MIXED", []uint16{1665}},
 		{domain.Invalid, "it is larger than the server's max_allowed_packet", []uint16{1153}},

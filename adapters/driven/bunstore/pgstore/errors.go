@@ -40,7 +40,7 @@ func verdicts() map[string]verdict {
 		"23505": {domain.Conflict, "a row with this key is there already"},
 		"25006": {domain.Unavailable, "the server is read-only: it may have become a standby"},
 		"25P03": {domain.Unavailable, "the server ended the session, which was idle in a transaction for too long"},
-		"42501": {domain.Unsupported, "the database's user lacks a right on Rowlock's tables or their schema"},
+		"42501": {domain.Denied, "the database's user lacks a right on Rowlock's tables or their schema"},
 		"42P01": {domain.Unsupported, "a table is not there: run `rowlock migrate up`"},
 		"42703": {domain.Unsupported, "a column is not there: run `rowlock migrate up`"},
 		"3F000": {domain.Unsupported, "the schema is not there: run `rowlock migrate up`"},

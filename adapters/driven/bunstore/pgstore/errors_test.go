@@ -144,7 +144,7 @@ func TestErrorsOfRights(t *testing.T) {
 		t.Errorf("a reader reads %d jobs: %v", len(found), err)
 	}
 	_, err = reader.Store.Insert(t.Context(), storekit.Jobs(1))
-	wantCode(t, "insert by a reader", err, domain.Unsupported, "right")
+	wantCode(t, "insert by a reader", err, domain.Denied, "right")
 	_, err = reader.Schema.Down(t.Context(), 0)
-	wantCode(t, "migrate by a reader", err, domain.Unsupported, "right")
+	wantCode(t, "migrate by a reader", err, domain.Denied, "right")
 }
