@@ -114,7 +114,9 @@ func TestNotifyTxIsOneHint(t *testing.T) {
 		<-ended
 		_ = b.Close()
 	}()
-	listening(t, db)
+	if got := within(t, heard, "the first hint"); got != "" {
+		t.Errorf("who begins to listen says %q", got)
+	}
 	put := func(end func(*sql.Tx) error, wrap func(*sql.Tx) enqueue.Option, queue string) {
 		t.Helper()
 		inTx(t, db, end, func(tx *sql.Tx) error {
