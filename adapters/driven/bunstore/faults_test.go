@@ -33,3 +33,19 @@ func TestCommonCode(t *testing.T) {
 		}
 	}
 }
+
+// An end of the context is what it is told as, whatever it broke on the way.
+func TestAnEndInTheMiddle(t *testing.T) {
+	s := &Store{d: Dialect{Codes: Codes{Of: CommonCode}}}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for err, alive := range map[error]domain.Code{
+		sql.ErrTxDone: domain.Invalid, driver.ErrBadConn: domain.Unavailable, sql.ErrConnDone: domain.Unavailable, io.EOF: domain.Unavailable,
+	} {
+		for ctx, want := range map[context.Context]domain.Code{t.Context(): alive, over: domain.Canceled} {
+			if got := domain.CodeOf(s.faultOf(ctx, "claim", err, nil)); got != want {
+				t.Errorf("%v is %q, want %q", err, got, want)
+			}
+		}
+	}
+}

@@ -126,6 +126,8 @@ func (s *Store) faultOf(ctx context.Context, op string, err error, read func(con
 	}
 	code, hint := s.d.Codes.Of(err)
 	switch {
+	case ctx.Err() != nil && (code == domain.Unavailable || errors.Is(err, sql.ErrTxDone)):
+		code, hint = domain.Canceled, "" // which ends transactions and connections in the middle
 	case code == domain.Canceled && hint == "" && ctx.Err() == nil: // a limit of the driver's own, e.g. connect_timeout
 		code, hint = domain.Unavailable, "the database did not answer in time"
 	case read != nil && (code == domain.Internal || code == domain.Unsupported):
