@@ -91,7 +91,11 @@ func (s *session) parked(all []driven.Parking) map[domain.JobID]bool {
 	ids := make(map[domain.JobID]bool, len(all))
 	for _, p := range all {
 		ids[p.ID] = true
-		if b := s.buckets[p.Key]; b != nil {
+	}
+	full := make(map[string]bool)
+	for _, p := range all {
+		if b := s.buckets[p.Key]; b != nil && !full[p.Key] {
+			full[p.Key] = true
 			b.full(s.clock.now())
 		}
 	}

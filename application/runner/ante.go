@@ -47,6 +47,7 @@ func (b *bucket) enter() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held++
+	b.free = max(min(b.free, b.n-b.held), 0) // it may have been asked for without a take
 	b.gap = tryFirst
 	switch {
 	case b.held >= b.n: // nobody else has any: what is free is known again

@@ -20,6 +20,8 @@ import (
 type far struct {
 	driven.Store
 	trip                            time.Duration
+	before                          func() // each admission; nil: nothing
+	others                          int    // jobs that are not this runner's
 	claims, settles, admits, parked atomic.Int64
 }
 
@@ -37,8 +39,10 @@ func (s *far) Settle(ctx context.Context, o []driven.Outcome) (driven.Settled, e
 
 func (s *far) Admit(ctx context.Context, r driven.AdmitRequest) (driven.Admission, error) {
 	time.Sleep(s.trip)
+	if s.admits.Add(1); s.before != nil {
+		s.before()
+	}
 	a, err := s.Store.Admit(ctx, r)
-	s.admits.Add(1)
 	s.parked.Add(int64(len(a.Parked)))
 	return a, err
 }
@@ -50,6 +54,12 @@ func (s *far) Wake(ctx context.Context, keys []string) (driven.Woken, error) {
 
 // rush runs jobs of one kind to their end and says how long that took.
 func rush(t testing.TB, trip, run time.Duration, jobs, workers int, opts ...work.Option) (time.Duration, *far) {
+	t.Helper()
+	return rushTo(t, &far{trip: trip}, run, jobs, workers, opts...)
+}
+
+// rushTo is rush on a store that is given.
+func rushTo(t testing.TB, store *far, run time.Duration, jobs, workers int, opts ...work.Option) (time.Duration, *far) {
 	t.Helper()
 	backend, err := memstore.Open(memstore.Config{Now: system.Clock().Now})
 	must(t, err)
@@ -66,14 +76,14 @@ func rush(t testing.TB, trip, run time.Duration, jobs, workers int, opts ...work
 		}
 		return nil
 	}}, append(opts, minute)...))
-	store := &far{Store: backend.Store, trip: trip}
+	store.Store = backend.Store
 	r, err := runner.New(runner.Config{Queues: runner.Queues{"default": workers}}, runner.Deps{
 		Store: store, Registry: registry, IDs: ids, Clock: system.Clock(),
 	})
 	must(t, err)
 	began := time.Now()
 	got, err := r.Drain(t.Context(), drainAll)
-	if err != nil || got.Completed != jobs {
+	if err != nil || got.Completed != jobs-store.others {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	return time.Since(began), store
@@ -102,6 +112,40 @@ func TestACapCostsLittle(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A slot that another runner had, and gave back without a word, is tried for in a moment
+// by who waits here, in a drain too.
+func TestADrainTriesAgainWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const jobs, away = 100, 50 * time.Millisecond
+		ids, store := system.IDs(), &far{trip: time.Millisecond, others: 1}
+		store.before = func() {
+			if store.admits.Load() != jobs/2 {
+				return
+			}
+			got, err := store.Store.Claim(t.Context(), driven.ClaimRequest{Token: ids.NewToken(), Runner: "other", Lease: time.Minute, Queue: "default", Kinds: []string{"k"}, N: 1})
+			must(t, err)
+			ticket := got.Jobs[0].Ticket()
+			won, err := store.Store.Admit(t.Context(), driven.AdmitRequest{Wants: []driven.Want{{Ticket: ticket, Kind: "k", Limit: true}}})
+			if err != nil || len(won.Admitted) != 1 {
+				t.Errorf("the other runner: %+v, %v", won, err)
+				return
+			}
+			time.AfterFunc(away, func() {
+				out := driven.Outcome{Ticket: ticket, To: domain.Done}
+				for _, slot := range won.Admitted[0].Slots {
+					out.Slots = append(out.Slots, domain.SlotEnd{Slot: slot.Slot})
+				}
+				_, err := store.Store.Settle(t.Context(), []driven.Outcome{out})
+				must(t, err)
+			})
+		}
+		took, _ := rushTo(t, store, time.Millisecond, jobs, 1, limited(1))
+		if most := 5*jobs*time.Millisecond + 3*away; took > most {
+			t.Errorf("it took %v, want %v at most", took, most)
+		}
+	})
 }
 
 // Beside a limited kind with a long backlog of short jobs the others of the lane

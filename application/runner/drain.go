@@ -172,6 +172,9 @@ func (s *session) round() (wait time.Duration, calm bool, err error) {
 			s.fail("admit", l.queue, err)
 			return l.pause(err), false, err
 		}
+		if l.waits() > 0 {
+			wait = min(wait, tryFirst)
+		}
 		room := l.room()
 		if room <= 0 {
 			calm = false
