@@ -95,21 +95,27 @@ func TestAnOlderSchema(t *testing.T) {
 	})
 }
 
-// A right that is missing is not an older schema: it is said at the start, also where no
-// kind has bounds.
+// A right that is missing is not an older schema: it is told until it is granted, and
+// nothing is claimed before, also where no kind has bounds.
 func TestARightThatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
 		denied := func(op string) error { return &domain.Fault{Code: domain.Denied, Op: op} }
 		k.store.bound.Store(&denied)
 		k.handle("k", none)
+		ids := k.put("k", 1)
 		r := k.runner(runner.Config{})
-		_, drained := r.Drain(t.Context(), drainAll)
-		for _, err := range []error{r.Start(t.Context()), drained} {
-			wantCode(t, err, domain.Denied)
+		_, err := r.Drain(t.Context(), drainAll)
+		wantCode(t, err, domain.Denied)
+		must(t, r.Start(t.Context()))
+		time.Sleep(time.Minute)
+		k.wantState(domain.Ready, ids...)
+		if k.count(domain.EventError) < 10 {
+			t.Errorf("it is told %d times in a minute", k.count(domain.EventError))
 		}
 		k.store.bound.Store(nil)
-		must(t, r.Start(t.Context())) // once it is granted
+		time.Sleep(10 * time.Second)
+		k.wantState(domain.Done, ids...)
 		k.stop(r)
 	})
 }
