@@ -24,6 +24,10 @@ const (
 	Internal    Code = "internal"    // a fault of Rowlock or of an adapter
 )
 
+// Lasting says that nothing was written and that another try would not do before somebody
+// mends the input, the schema or a right.
+func (c Code) Lasting() bool { return c == Invalid || c == Unsupported || c == Denied }
+
 // Fault is the one error type of Rowlock. It says what failed, on what, and what to do next.
 // Err is the cause for errors.Is and errors.As; its text is not shown, since a
 // driver's message may hold job arguments.

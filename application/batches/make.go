@@ -143,11 +143,8 @@ func (s *Service) withdraw(ctx context.Context, b domain.NewBatch) {
 
 // refused says that nothing was written and another try would not do.
 func refused(err error) bool {
-	switch domain.CodeOf(err) {
-	case domain.Invalid, domain.Conflict, domain.NotFound, domain.Unsupported, domain.Denied:
-		return true
-	}
-	return false
+	code := domain.CodeOf(err)
+	return code.Lasting() || code == domain.Conflict || code == domain.NotFound
 }
 
 func unsealed(id domain.BatchID, err error) error {

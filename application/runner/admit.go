@@ -88,16 +88,15 @@ func (l *lane) ask(wants []driven.Want) (driven.Admission, error) {
 
 // parked names the jobs that were parked, and notes which buckets are full.
 func (s *session) parked(all []driven.Parking) map[domain.JobID]bool {
-	ids := make(map[domain.JobID]bool, len(all))
+	ids, full := make(map[domain.JobID]bool, len(all)), make(map[*bucket]bool)
 	for _, p := range all {
 		ids[p.ID] = true
-	}
-	full := make(map[string]bool)
-	for _, p := range all {
-		if b := s.buckets[p.Key]; b != nil && !full[p.Key] {
-			full[p.Key] = true
-			b.full(s.clock.now())
+		if b := s.buckets[p.Key]; b != nil {
+			full[b] = true
 		}
+	}
+	for b := range full { // once, however many were parked
+		b.full(s.clock.now())
 	}
 	return ids
 }

@@ -143,7 +143,7 @@ func (s *session) ready(ctx context.Context) error {
 			err = s.loosen(ctx)
 		}
 		switch {
-		case err == nil || certain(err):
+		case err == nil || domain.CodeOf(err).Lasting():
 			return err
 		case s.stopping() || ctx.Err() != nil:
 			return s.broken(ctx)

@@ -100,12 +100,6 @@ func (s *session) open(first chan<- error) {
 	}
 }
 
-// certain says that another try will not do.
-func certain(err error) bool {
-	code := domain.CodeOf(err)
-	return code == domain.Unsupported || code == domain.Denied || code == domain.Invalid
-}
-
 // declare stores the bounds of the handled kinds. A schema that is too old for
 // bounds will do where no kind has any.
 func (s *session) declare(ctx context.Context) error {

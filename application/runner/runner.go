@@ -63,9 +63,10 @@ func (r *Runner) ID() string { return r.id }
 //
 // Refused, as Invalid, are kinds that share a group and do not agree on it, a kind
 // with a limit or rate and without a timeout, a kind of a lane that the runner does
-// not have, and a failure kind without a handler; as Unsupported, limits and rates on a schema that is too old for
-// them; as Denied, where the store's user lacks a right on their tables. A store that cannot be reached is no reason not to start: nothing is
-// claimed until it knows what the kinds declare.
+// not have, and a failure kind without a handler; as Unsupported, limits and rates on a
+// schema that is too old for them; as Denied, those on tables that the store's user lacks
+// a right on. A store that cannot be reached is no reason not to start: nothing is claimed
+// until it knows what the kinds declare.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return &domain.Fault{Code: domain.Canceled, Op: opStart, Err: err}
@@ -76,7 +77,7 @@ func (r *Runner) Start(ctx context.Context) error {
 	}
 	select {
 	case err = <-first:
-		if !certain(err) {
+		if !domain.CodeOf(err).Lasting() {
 			return nil
 		}
 	case <-s.quit:

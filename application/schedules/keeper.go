@@ -90,9 +90,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 	select {
 	case err = <-first:
-		switch domain.CodeOf(err) {
-		case domain.Unsupported, domain.Denied, domain.Invalid:
-		default:
+		if !domain.CodeOf(err).Lasting() {
 			return nil
 		}
 	case <-ctx.Done():

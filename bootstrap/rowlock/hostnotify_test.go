@@ -3,7 +3,6 @@ package rowlock_test
 import (
 	"context"
 	"database/sql"
-	"net/url"
 	"testing"
 	"time"
 
@@ -39,13 +38,7 @@ func listening(t *testing.T, db *sql.DB) {
 }
 
 func database(t *testing.T, dsn string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("pgx", servers.With(dsn, servers.Param("default_query_exec_mode", "exec")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return servers.Open(t, servers.With(dsn, servers.Param("default_query_exec_mode", "exec")))
 }
 
 // TestACommitWakesOthers: with NotifyTx the commit itself wakes a runner that would not
@@ -54,7 +47,7 @@ func database(t *testing.T, dsn string) *sql.DB {
 func TestACommitWakesOthers(t *testing.T) {
 	direct, pooled := servers.Postgres(t), servers.PgBouncer(t)
 	for name, dsn := range map[string]struct{ host, runner string }{
-		"direct": {direct, direct}, "through a pooler": {pooled, around(t, pooled)},
+		"direct": {direct, direct}, "through a pooler": {pooled, servers.Around(t, pooled)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := silent(t, dsn.host, rowlock.Migrate())
@@ -160,19 +153,4 @@ func inTx(t *testing.T, db *sql.DB, end func(*sql.Tx) error, do func(*sql.Tx) er
 	if err := end(tx); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// around is the DSN of the same database without the pooler.
-func around(t *testing.T, pooled string) string {
-	t.Helper()
-	u, err := url.Parse(pooled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(servers.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host, u.User = server.Host, server.User
-	return u.String()
 }

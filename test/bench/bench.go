@@ -63,6 +63,11 @@ func workOff(b *testing.B, kit Kit) {
 	if err := fill(b.Context(), client(kit), b.N); err != nil {
 		b.Fatal(err)
 	}
+	runAll(b, kit)
+}
+
+// runAll measures a runner at the b.N jobs that there are.
+func runAll(b *testing.B, kit Kit) {
 	measure(b, func(n int) error {
 		drain(b, kit, n)
 		return nil

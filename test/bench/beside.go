@@ -35,10 +35,7 @@ func runFree(b *testing.B, kit Kit) {
 	}
 	rest(b)
 	before := machine()
-	measure(b, func(n int) error {
-		drain(b, kit, n)
-		return nil
-	})
+	runAll(b, kit)
 	b.ReportMetric(float64(machine()-before)/float64(time.Microsecond)/float64(b.N), "machine-us/job")
 }
 

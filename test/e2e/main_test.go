@@ -49,7 +49,12 @@ func TestMain(m *testing.M) {
 
 // patience is how long a test waits for what must come; the long forms remove 200,000 rows
 // at the pace of a prune, which rests ten times as long as it works.
-var patience = map[bool]time.Duration{false: 2 * time.Minute, true: 10 * time.Minute}[stress()]
+var patience = func() time.Duration {
+	if stress() {
+		return 10 * time.Minute
+	}
+	return 2 * time.Minute
+}()
 
 // box is a user with a store of their own.
 type box struct {

@@ -113,3 +113,18 @@ func parse(t testing.TB, dsn string, schemes ...string) *url.URL {
 	t.Fatalf("the DSN must be a URL that begins with %s://", schemes[0])
 	return nil
 }
+
+// Around is the DSN of the same database as that of PgBouncer, without the pooler.
+func Around(t testing.TB, pooled string) string {
+	t.Helper()
+	u, err := url.Parse(pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host, u.User = server.Host, server.User
+	return u.String()
+}

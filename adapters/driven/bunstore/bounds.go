@@ -22,28 +22,23 @@ func firstDeadText(d *Dialect) string {
 	}) + ") FROM " + d.Words.Rows("$2", keyCols) + " AS o"
 }
 
-// blockedPage is how many keys one statement finds.
+// blockedPage is how many keys one statement finds at most.
 const blockedPage = 500
 
-// BlockedKeys finds the keys in one statement a page, where the database can step from
-// one to the next by itself, else one after another.
+// BlockedKeys finds as many keys in one statement as the database can step over by itself,
+// until one finds none.
 func (s *Store) BlockedKeys(ctx context.Context, after string, limit int) (keys []string, err error) {
 	err = s.read(ctx, "list blocked keys", func(ctx context.Context, c Conn) error {
 		cell := newCells(1)
-		if s.t.bounds.blocked.Text == "" {
-			keys, err = s.names(ctx, c, s.t.bounds.nextKey, after, limit)
-			return err
-		}
-		for len(keys) < limit {
-			had := len(keys)
-			page := min(limit-had, blockedPage)
-			err := s.each(ctx, c, s.t.bounds.blocked, []any{nil, after, page}, func(rows *sql.Rows) error {
+		for had := -1; had < len(keys) && len(keys) < limit; {
+			had = len(keys)
+			err := s.each(ctx, c, s.t.bounds.blocked, []any{nil, after, min(limit-had, blockedPage)}, func(rows *sql.Rows) error {
 				err := cell.scan(rows)
 				after = cell.text(0)
 				keys = append(keys, after)
 				return err
 			})
-			if err != nil || len(keys) < had+page {
+			if err != nil {
 				return err
 			}
 		}

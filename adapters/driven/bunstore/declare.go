@@ -11,7 +11,7 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-type boundTexts struct{ all, list, add, set, loose, blocked, nextKey, nextChain, first, dead, lift Stmt }
+type boundTexts struct{ all, list, add, set, loose, blocked, nextChain, first, dead, lift Stmt }
 
 const declaredColumns = "j.kind, j.sort, j.grp, j.n, j.span, j.declared_at"
 
@@ -19,7 +19,7 @@ var declareCols = []Col{{"kind", ColText}, {"sort", ColInt}, {"grp", ColText}, {
 
 func newBoundTexts(d *Dialect) boundTexts {
 	c, table, source := d.Marks.Compile, d.Table("bounds"), d.Words.Rows("$2", declareCols)
-	t := boundTexts{
+	return boundTexts{
 		all: c(d.Forms.Select(Select{Columns: declaredColumns, From: table, Where: "j.n >= 0"})),
 		list: c(d.Forms.Select(Select{
 			Columns: declaredColumns, From: table, Where: "j.kind > $2", Order: "j.kind, j.sort", Limit: "$3",
@@ -34,6 +34,7 @@ func newBoundTexts(d *Dialect) boundTexts {
 			Columns: "j.id, j.blocked_on, j.queue", From: d.Table("jobs"), Order: "j.blocked_on", Limit: "$5", Index: "blocked",
 			Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3 AND j.kind = $4",
 		})),
+		blocked:   c(d.Forms.Blocked(d)),
 		nextChain: c(nextText(d, "job_keys", "j.bound", "j.blocks = 1 AND j.bound > $2", "blocks")),
 		first:     c(firstDeadText(d)),
 		dead: c(d.Forms.Select(Select{
@@ -44,12 +45,6 @@ func newBoundTexts(d *Dialect) boundTexts {
 			Set: []Assign{{"place", "NULL"}, {"blocks", "NULL"}},
 		})),
 	}
-	if d.Forms.Blocked != nil {
-		t.blocked = c(d.Forms.Blocked(d))
-	} else {
-		t.nextKey = c(nextText(d, "jobs", "j.blocked_on", "j.state = 2 AND j.blocked_on > $2", "blocked"))
-	}
-	return t
 }
 
 // declaration reads a row of declaredColumns.

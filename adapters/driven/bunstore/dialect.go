@@ -137,8 +137,8 @@ type Forms struct {
 	Update func(Update) string
 	// Delete renders a DELETE from a table, alias j, by the keys of a row source.
 	Delete func(Delete) string
-	// Blocked renders the list of what blocked jobs wait for behind the key $2, at most $3
-	// keys in byte order, by a seek for each. nil: a statement for each.
+	// Blocked renders the list of what blocked jobs wait for: the next keys behind $2 in byte
+	// order, $3 at most and one at least if there is one, by a seek for each.
 	Blocked func(*Dialect) string
 }
 

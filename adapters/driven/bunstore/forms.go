@@ -58,14 +58,19 @@ func (q Delete) Match() string {
 	return strings.Join(equal, " AND ")
 }
 
+// BlockedStep is Forms.Blocked of one key, for databases that cannot step on by themselves.
+func BlockedStep(d *Dialect) string { return blockedBehind(d, "$2") }
+
 // BlockedSteps is Forms.Blocked for databases that step from one key to the next in a
 // recursion.
 func BlockedSteps(d *Dialect) string {
-	step := func(after string) string {
-		return "(" + d.Forms.Select(Select{
-			Columns: "j.blocked_on", From: d.Table("jobs"), Where: "j.state = 2 AND j.blocked_on > " + after, Order: "j.blocked_on", Limit: "1", Index: "blocked",
-		}) + ")"
-	}
-	return "WITH RECURSIVE k (name, n) AS (SELECT " + step("$2") + ", 1 UNION ALL SELECT " + step("k.name") +
-		", k.n + 1 FROM k WHERE k.name IS NOT NULL AND k.n < $3) SELECT k.name FROM k WHERE k.name IS NOT NULL"
+	return "WITH RECURSIVE k (name, n) AS (SELECT (" + blockedBehind(d, "$2") + "), 1 UNION ALL SELECT (" + blockedBehind(d, "k.name") +
+		"), k.n + 1 FROM k WHERE k.name IS NOT NULL AND k.n < $3) SELECT k.name FROM k WHERE k.name IS NOT NULL"
+}
+
+// blockedBehind finds the next key by one seek.
+func blockedBehind(d *Dialect, after string) string {
+	return d.Forms.Select(Select{
+		Columns: "j.blocked_on", From: d.Table("jobs"), Where: "j.state = 2 AND j.blocked_on > " + after, Order: "j.blocked_on", Limit: "1", Index: "blocked",
+	})
 }

@@ -2,7 +2,6 @@ package pgnotify_test
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -12,21 +11,6 @@ import (
 	"github.com/rowlock/rowlock/adapters/driven/pgnotify"
 	"github.com/rowlock/rowlock/test/servers"
 )
-
-// around is the DSN of the same database without the pooler.
-func around(t *testing.T, pooled string) string {
-	t.Helper()
-	u, err := url.Parse(pooled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(servers.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host, u.User = server.Host, server.User
-	return u.String()
-}
 
 // hintIn runs one transaction that hints by several calls, each in a savepoint.
 func hintIn(t *testing.T, conn *pgx.Conn, n *pgnotify.Notifier, commit bool, calls ...[]string) {
@@ -81,7 +65,7 @@ func TestHintInATransaction(t *testing.T) {
 	direct := servers.Postgres(t)
 	pooled := servers.PgBouncer(t)
 	for what, dsn := range map[string]struct{ host, listener string }{
-		"direct": {direct, direct}, "through a pooler": {pooled, around(t, pooled)},
+		"direct": {direct, direct}, "through a pooler": {pooled, servers.Around(t, pooled)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a, b, stranger := open(t, dsn.listener, "n"), open(t, dsn.listener, "n"), open(t, dsn.listener, "other")

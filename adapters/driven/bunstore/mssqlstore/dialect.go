@@ -48,7 +48,7 @@ func newDialect(db *sql.DB, cfg Config) bunstore.Dialect {
 			HasTable: "SELECT 1 FROM sys.tables AS t JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE s.name = " +
 				literal(cfg.Schema) + " AND t.name = CAST(" + asText("$1") + " AS NVARCHAR(128))",
 		},
-		Forms: bunstore.Forms{Select: selectText, Update: updateText, Delete: deleteText},
+		Forms: bunstore.Forms{Select: selectText, Update: updateText, Delete: deleteText, Blocked: bunstore.BlockedStep},
 		Moves: bunstore.Moves{
 			Files: migrations.MSSQL(),
 			Book: "CREATE TABLE " + cfg.table("migrations") + " (number INT NOT NULL, name NVARCHAR(200) NOT NULL, applied_at BIGINT NOT NULL," +

@@ -51,6 +51,7 @@ func hotTexts(d *bunstore.Dialect) map[string]string {
 // boundTexts are those of jobs that have bounds, and of claims that serve tenants in turn.
 func boundTexts(d *bunstore.Dialect) map[string]string {
 	return map[string]string{
+		"blocked":      bunstore.BlockedStep(d),
 		"fair_next":    bunstore.FairNextText(d),
 		"fair_first":   bunstore.FairFirstText(d),
 		"fair_pick":    bunstore.FairPickText(d),

@@ -30,8 +30,9 @@ type Hint func(queues []string) (text string, args []any)
 //
 // Jobs that are delayed by more than a minute are not hinted at. It needs
 // Config.Hint, which a store that was opened by its DSN has; without it an enqueue is
-// refused as Unsupported, as it is where the server refuses the NOTIFY: the call then
-// left nothing in the transaction, which goes on. PREPARE TRANSACTION takes no NOTIFY.
+// refused as Unsupported. So it is where the server has no NOTIFY, and as Denied where it
+// refuses it to this user: the call then left nothing in the transaction, which goes on.
+// PREPARE TRANSACTION takes no NOTIFY.
 func NotifyTx(tx bun.IConn) driven.HostTx { return notifyTx{Tx(tx)} }
 
 // notifyTx is a transaction whose commit is to be heard.
@@ -71,10 +72,16 @@ func (b binder) tell(ctx context.Context, c bunstore.Conn, jobs []domain.NewJob,
 	text, args := b.hint(queues)
 	_, err := c.ExecContext(ctx, text, args...)
 	switch sqlState(err) {
-	case "42501", "42883", "0A000": // a right was taken away, or a server that only speaks PostgreSQL's protocol
-		return &domain.Fault{Code: domain.Unsupported, Op: "notify in the host's transaction", Hint: "the server refuses NOTIFY to this user: use Tx", Err: err}
+	case "42501":
+		return refuses(domain.Denied, "the server refuses NOTIFY to this user: use Tx", err)
+	case "42883", "0A000": // it only speaks PostgreSQL's protocol
+		return refuses(domain.Unsupported, "the server has no NOTIFY: use Tx", err)
 	}
 	return err
+}
+
+func refuses(code domain.Code, hint string, err error) error {
+	return &domain.Fault{Code: code, Op: "notify in the host's transaction", Hint: hint, Err: err}
 }
 
 // later is how far ahead nobody need be told of a job: whoever polls finds it in time.

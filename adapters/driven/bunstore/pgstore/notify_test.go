@@ -178,6 +178,7 @@ func TestNotifyThatFails(t *testing.T) {
 	}{
 		"a payload that is too long": {"SELECT pg_notify('heard', repeat('x', 8000))", domain.Invalid, "refused a value"},
 		"no channel":                 {"SELECT pg_notify('', '')", domain.Invalid, "refused a value"},
+		"a right that is missing":    {"DO $$BEGIN RAISE insufficient_privilege; END$$", domain.Denied, "use Tx"},
 		"a server without it":        {"SELECT pg_notify_of_another_server('heard', '')", domain.Unsupported, "use Tx"},
 	} {
 		s := newScene(t, func([]string) (string, []any) { return k.text, nil })
