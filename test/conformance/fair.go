@@ -220,8 +220,8 @@ func fairOnce(c *rig) {
 	got := newTaken()
 	c.race(claimers, func(i int) error {
 		r := c.request(1 + i%5)
-		r.Fair = i%4 > 0 // beside claimers that are not
-		for idle := 0; idle < 2; {
+		r.Fair = i%4 > 0 // beside claimers that are not, which leave some to those who are
+		for idle, made := 0, 0; idle < 2 && (r.Fair || made < 3); made++ {
 			r.Token = c.token()
 			claims, err := stores[i].Claim(c.Context(), r)
 			if err == nil {
