@@ -23,9 +23,12 @@ type bucket struct {
 	mu    sync.Mutex
 	free  int           // slots that are likely free
 	held  int           // slots that this runner holds
-	freed time.Duration // when this runner last gave one back
+	freed time.Duration // when this runner last gave one back, or passed it on
 	try   time.Duration // when one may be asked for though none seems free; 0: not known to be full
 	gap   time.Duration // between two such tries
+
+	laid   []holding // slots that nobody uses at the moment
+	closed bool      // nothing is laid by any more
 }
 
 // take claims likely free slots, at most want. Where the store once had none left,
@@ -64,6 +67,13 @@ func (b *bucket) give(now time.Duration) {
 	b.free, b.freed = min(b.free+1, b.n-b.held), now
 }
 
+// pass is told of a slot that goes on to another job of this runner.
+func (b *bucket) pass(now time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.freed = now
+}
+
 // full is told that the store had no slot left.
 func (b *bucket) full(now time.Duration) {
 	b.mu.Lock()
@@ -72,15 +82,15 @@ func (b *bucket) full(now time.Duration) {
 	b.try = now + b.gap
 }
 
-// use is how many jobs may start now or wait, of a bucket that this runner gave a
-// slot back to just now; else there is no telling, and many.
+// use is how many jobs may start now or wait, of a bucket whose slots came and went
+// in this runner just now; else there is no telling, and many.
 func (b *bucket) use(now time.Duration, most int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if most == 0 || b.freed == 0 || now-b.freed > anteMost {
 		return claimMost
 	}
-	return b.free + min(b.n, most)
+	return b.free + len(b.laid) + most
 }
 
 // ante is where claimed jobs of a lane wait for a slot of a full bucket, while
@@ -110,6 +120,7 @@ func (l *lane) wait(a *attempt) bool {
 // due takes out who shall ask the store now: as many as slots are likely free,
 // those who waited for long, and those for whom there is no room here.
 func (l *lane) due() (batch []*attempt) {
+	l.lend()
 	most, now := l.prefetch(), l.session.clock.now()
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
@@ -118,7 +129,7 @@ func (l *lane) due() (batch []*attempt) {
 		for n < len(line) && now-line[n].taken >= anteMost {
 			n++
 		}
-		room := min(len(line), n+min(b.n, most))
+		room := min(len(line), n+most)
 		batch = append(append(batch, line[:n]...), line[room:]...)
 		l.ante.size -= n + len(line) - room
 		if line = append([]*attempt(nil), line[n:room]...); len(line) == 0 {
@@ -158,9 +169,8 @@ type part struct {
 // wait here. Chance says who is asked first: turns could fall in step with how much
 // room there is.
 func (l *lane) parts(n int) []part {
-	whole := []part{{l.kinds, n}}
-	if !l.gated {
-		return whole
+	if l.tight = false; len(l.buckets) == 0 {
+		return []part{{l.kinds, n}}
 	}
 	most, now := l.prefetch(), l.session.clock.now()
 	need := make(map[*bucket]int)
@@ -175,6 +185,7 @@ func (l *lane) parts(n int) []part {
 			use = b.use(now, most) - len(l.ante.lines[b])
 			need[b] = use
 			if use < n {
+				l.tight = true
 				tight.n += max(use, 0)
 			}
 		}

@@ -94,7 +94,7 @@ func rushTo(t testing.TB, store *far, run time.Duration, jobs, workers int, opts
 // simulated, so only the trips to the store and what waits for them count.
 func TestACapCostsLittle(t *testing.T) {
 	for _, c := range []struct{ trip, run time.Duration }{
-		{50 * time.Microsecond, time.Millisecond}, {200 * time.Microsecond, 2 * time.Millisecond}, {time.Millisecond, 10 * time.Millisecond}, {time.Millisecond, 40 * time.Millisecond},
+		{50 * time.Microsecond, time.Millisecond}, {200 * time.Microsecond, 0}, {time.Millisecond, 0}, {200 * time.Microsecond, 2 * time.Millisecond}, {time.Millisecond, 10 * time.Millisecond}, {2 * time.Millisecond, 5 * time.Millisecond}, {time.Millisecond, 40 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprint(c.trip, c.run), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,10 +118,10 @@ func TestACapCostsLittle(t *testing.T) {
 // by who waits here, in a drain too.
 func TestADrainTriesAgainWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const jobs, away = 100, 50 * time.Millisecond
+		const jobs, away = 400, 50 * time.Millisecond
 		ids, store := system.IDs(), &far{trip: time.Millisecond, others: 1}
 		store.before = func() {
-			if store.admits.Load() != jobs/2 {
+			if store.admits.Load() != 2 {
 				return
 			}
 			got, err := store.Store.Claim(t.Context(), driven.ClaimRequest{Token: ids.NewToken(), Runner: "other", Lease: time.Minute, Queue: "default", Kinds: []string{"k"}, N: 1})

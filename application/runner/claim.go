@@ -23,7 +23,7 @@ func (l *lane) claim(queue string, n int) (all driven.Claims, err error) {
 			return all, err
 		}
 		all.Jobs = append(all.Jobs, claims.Jobs...)
-		all.Next, all.More = min(all.Next, claims.Next), all.More || claims.More
+		all.Next, all.More = min(all.Next, claims.Next), all.More || claims.More || l.tight && l.plenty.Load()
 	}
 	return all, nil
 }
@@ -44,6 +44,7 @@ func (l *lane) claimPart(queue string, kinds []string, n int) (driven.Claims, er
 		last.set(claims.Tenant)
 	}
 	if err == nil {
+		l.plenty.Store(len(claims.Jobs) >= n)
 		average(&l.claimTime, s.clock.now()-sent)
 		err = l.accept(claims.Jobs, sent, n)
 	}

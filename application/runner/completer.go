@@ -176,14 +176,15 @@ func (c *completer) writePart(batch []settling) (again []settling) {
 	return append(c.writePart(batch[:half:half]), c.writePart(batch[half:])...)
 }
 
-// settle writes the outcomes. What handlers that run on hold is kept before their
-// rows say that they do not run: nobody must find it without an owner in between.
+// settle writes the outcomes. What handlers that run on hold, or others who were
+// given it, is kept before the rows say that they do not run: nobody must find it
+// without an owner in between.
 func (c *completer) settle(ctx context.Context, batch []settling) (driven.Settled, error) {
 	s := c.session
 	var keep []driven.Holding
 	for i := range batch {
-		if a := batch[i].attempt; a.grip != nil && a.phase.Load() == outlived {
-			keep = append(keep, a.keepings(s.span())...)
+		if a := batch[i].attempt; a.grip != nil {
+			keep = append(keep, a.outlasting(s.span())...)
 		}
 	}
 	if len(keep) > 0 {

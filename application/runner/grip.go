@@ -11,20 +11,28 @@ import (
 
 // grip is what an attempt holds of its bounds.
 type grip struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	holding
+	passed holding // what the attempt took and another one has now
+}
+
+// holding is some slots, which the store knows under the ticket that took them.
+type holding struct {
 	slots []domain.HeldSlot
+	owner domain.Ticket
+	since time.Duration // when they were taken
 }
 
-func (g *grip) set(slots []domain.HeldSlot) {
+func (g *grip) set(h holding) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.slots = slots
+	g.holding = h
 }
 
-func (g *grip) list() []domain.HeldSlot {
+func (g *grip) get() holding {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.slots
+	return g.holding
 }
 
 // lose takes out a slot that was given back.
@@ -34,11 +42,31 @@ func (g *grip) lose(at domain.Slot) {
 	g.slots = slices.DeleteFunc(slices.Clone(g.slots), func(h domain.HeldSlot) bool { return h.Slot == at })
 }
 
-// keeps says that the handler may run on though the row does not say so: its
-// slots must stay taken.
+// pass takes from an attempt what it holds, for another one.
+func (g *grip) pass(own domain.Ticket) holding {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.holding
+	if g.holding = (holding{}); h.owner == own {
+		g.passed = h
+	}
+	return h
+}
+
+// borrows says that the attempt holds what another one took.
+func (a *attempt) borrows() bool {
+	h := a.grip.get()
+	return len(h.slots) > 0 && h.owner != a.claim.Ticket()
+}
+
+// keeps says that the handler may run though the row that the slots stand by does
+// not say so: they must stay taken.
 func (a *attempt) keeps() bool {
+	if a.grip == nil {
+		return false
+	}
 	phase := a.phase.Load()
-	return a.grip != nil && (phase == outlived || phase == lost && a.began.Load())
+	return phase == outlived || phase == lost && a.began.Load() || a.borrows()
 }
 
 // ends gives back all that the attempt holds: of a rate when its window is over,
@@ -47,7 +75,7 @@ func (a *attempt) ends(now time.Duration) []domain.SlotEnd {
 	if a.grip == nil {
 		return nil
 	}
-	held := a.grip.list()
+	held := a.grip.get().slots
 	ends := make([]domain.SlotEnd, len(held))
 	for i, h := range held {
 		ends[i] = domain.SlotEnd{Slot: h.Slot, After: a.left(h, now)}
@@ -71,13 +99,13 @@ func (a *attempt) left(h domain.HeldSlot, now time.Duration) time.Duration {
 }
 
 // fill completes outcomes with what their bounds need. A handler that runs on
-// after its timeout keeps its slots.
+// after its timeout keeps its slots, and who borrows some gives them back apart.
 func fill(batch []settling, now time.Duration) []driven.Outcome {
 	outcomes := make([]driven.Outcome, len(batch))
 	for i := range batch {
 		o, a := &batch[i].outcome, batch[i].attempt
 		o.Turn = a.claim.Job.Turn != domain.NoTurn
-		if o.Slots = nil; a.phase.Load() != outlived {
+		if o.Slots = nil; a.grip != nil && a.phase.Load() != outlived && !a.borrows() {
 			o.Slots = a.ends(now)
 		}
 		outcomes[i] = *o
@@ -85,12 +113,22 @@ func fill(batch []settling, now time.Duration) []driven.Outcome {
 	return outcomes
 }
 
-// keepings prolong what an attempt holds whose handler runs on.
-func (a *attempt) keepings(span time.Duration) []driven.Holding {
+// outlasting keeps the slots whose use does not end with the attempt's outcome.
+func (a *attempt) outlasting(span time.Duration) []driven.Holding {
+	if phase := a.phase.Load(); phase == outlived || phase == released && a.borrows() {
+		return a.grip.get().keepings(span)
+	}
+	a.grip.mu.Lock()
+	defer a.grip.mu.Unlock()
+	return a.grip.passed.keepings(span)
+}
+
+// keepings prolong slots whose handler runs on.
+func (h holding) keepings(span time.Duration) []driven.Holding {
 	var all []driven.Holding
-	for _, h := range a.grip.list() {
-		if h.Window == 0 { // a rate counts starts: how long the handler runs is nothing to it
-			all = append(all, driven.Holding{Ticket: a.claim.Ticket(), Slot: h.Slot, For: span})
+	for _, slot := range h.slots {
+		if slot.Window == 0 { // a rate counts starts: how long the handler runs is nothing to it
+			all = append(all, driven.Holding{Ticket: h.owner, Slot: slot.Slot, For: span})
 		}
 	}
 	return all

@@ -118,9 +118,9 @@ func (w *waker) look(now time.Duration, keep bool) (all []driven.Holding, starte
 			continue
 		}
 		if keep && a.keeps() {
-			all = append(all, a.keepings(w.session.span())...)
+			all = append(all, a.grip.get().keepings(w.session.span())...)
 		}
-		for _, h := range a.grip.list() {
+		for _, h := range a.grip.get().slots {
 			if h.Window == 0 {
 				continue
 			}

@@ -31,7 +31,9 @@ type lane struct {
 	bell      chan struct{} // somebody hinted at due jobs
 	called    chan struct{} // a slot was freed for who waits in the ante
 	ante      ante
-	gated     bool // some of its kinds have a bucket
+	buckets   []*bucket   // of its kinds
+	plenty    atomic.Bool // the last claim gave all that it asked for
+	tight     bool // of some of them the last claim asked for less than there was room for
 	turns     rotation
 	empty     backoff
 	within    deadline
@@ -47,7 +49,9 @@ func newLane(s *session, queues, kinds []string, size int) *lane {
 		empty: backoff{first: emptyFirst, cap: emptyLongest, jitter: true},
 	}
 	for _, kind := range kinds {
-		l.gated = l.gated || s.plans[kind].bucket != nil
+		if b := s.plans[kind].bucket; b != nil && !slices.Contains(l.buckets, b) {
+			l.buckets = append(l.buckets, b)
+		}
 	}
 	if l.turns.fixed = queues; len(queues) == 1 {
 		l.queue = queues[0]
@@ -163,14 +167,19 @@ func (l *lane) loop() {
 			l.await(nil, nil, l.pause(err))
 			continue
 		}
-		if wait := l.sleep(t); wait > 0 {
-			l.await(nil, l.bell, wait)
+		wait, hungry := l.sleep(t), l.hungry
+		if !l.tight { // else there may be more than was asked for
+			hungry = nil
+		}
+		if wait > 0 {
+			l.await(hungry, l.bell, wait)
 		}
 	}
 }
 
 // await waits for a signal, at most so long, and ends when the runner stops.
 func (l *lane) await(hungry, bell <-chan struct{}, most time.Duration) {
+	l.spend()
 	if l.waits() > 0 {
 		most = min(most, tryFirst)
 	}
@@ -223,6 +232,10 @@ func (l *lane) sleep(t turn) time.Duration {
 
 // close gives back what waits and lets the workers end.
 func (l *lane) close() {
+	for _, b := range l.buckets {
+		b.close()
+	}
+	l.spend()
 	for _, a := range append(l.line.close(), l.leave()...) {
 		l.load.Add(-1)
 		l.session.giveBack(a)

@@ -26,13 +26,17 @@ func newSeat() seat { return make(seat, 1) }
 // size is how many attempts wait.
 func (l *line) size() int { return int(l.waiting.Load()) }
 
-// put adds attempts at the end.
-func (l *line) put(batch []*attempt) {
+// put adds attempts at the end; not once the line is closed.
+func (l *line) put(batch []*attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
 	l.jobs = append(l.jobs, batch...)
 	l.waiting.Store(int64(len(l.jobs)))
 	l.wake()
+	return true
 }
 
 // wake wakes one worker if there is something to do. Whoever holds the lock calls

@@ -87,9 +87,24 @@ func (w *waker) end(a *attempt) {
 	if len(ends) == 0 {
 		return
 	}
+	owner := a.grip.get().owner
+	a.grip.set(holding{})
+	w.giveBackAll(owner, ends)
+}
+
+// giveBack gives back slots that no attempt has.
+func (w *waker) giveBack(h holding) {
+	ends := make([]domain.SlotEnd, len(h.slots))
+	for i, slot := range h.slots {
+		ends[i].Slot = slot.Slot
+	}
+	w.giveBackAll(h.owner, ends)
+}
+
+func (w *waker) giveBackAll(owner domain.Ticket, ends []domain.SlotEnd) {
 	w.mu.Lock()
 	for _, end := range ends {
-		w.ends = append(w.ends, driven.Holding{Ticket: a.claim.Ticket(), Slot: end.Slot, For: end.After, End: true})
+		w.ends = append(w.ends, driven.Holding{Ticket: owner, Slot: end.Slot, For: end.After, End: true})
 	}
 	w.mu.Unlock()
 	ring(w.bell)

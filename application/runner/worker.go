@@ -125,6 +125,7 @@ func (s *session) ended(a *attempt, end ending) {
 	end.timedOut = errors.Is(cause, errTimeout) || a.limit > 0 && end.ran >= a.limit && !end.shutDown
 	switch {
 	case a.move(running, finished):
+		s.pass(a)
 		s.complete(a, end)
 	case a.phase.Load() == lost:
 		s.drop(a, end.ran)

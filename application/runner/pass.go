@@ -1,0 +1,130 @@
+package runner
+
+import "time"
+
+// passMost is how long a slot may go from job to job before it is given back. So long
+// a limit that was lowered waits for this runner, and who waits for the slot elsewhere.
+const passMost = 100 * time.Millisecond
+
+// pass hands the slot of an attempt whose handler is gone to the first who waits here
+// for one of the same bucket, or lays it by for who is claimed in a moment. The store
+// hears nothing of it: there the slot stays taken, under the ticket of the job that took
+// it, until the last who has it gives it back.
+func (s *session) pass(a *attempt) {
+	if a.grip == nil {
+		return
+	}
+	b, h, now := a.plan.bucket, a.grip.get(), s.clock.now()
+	one := b != nil && len(h.slots) == 1 && s.buckets[h.slots[0].Key] == b
+	if one && now-h.since < passMost && !s.stopping() && !s.doubtful(a, now) && a.lane.hand(h, b) {
+		a.grip.pass(a.claim.Ticket())
+		b.pass(now)
+	}
+	if a.borrows() { // the row of another job stands for it: no need to wait for this one's outcome
+		s.waker.end(a)
+	}
+}
+
+// hand gives a slot to somebody here, now or in a moment.
+func (l *lane) hand(h holding, b *bucket) bool {
+	if l.bequeath(h, b) {
+		return true
+	}
+	if !l.plenty.Load() || !b.lay(h) {
+		return false
+	}
+	ring(l.called)
+	return true
+}
+
+// bequeath gives a slot to the first who waits for one of the bucket and is still
+// wanted.
+func (l *lane) bequeath(h holding, b *bucket) bool {
+	for heir := l.heir(b); heir != nil; heir = l.heir(b) {
+		heir.grip.set(h)
+		if !heir.move(admitting, waiting) {
+			heir.grip.set(holding{})
+			l.refuse(heir)
+			continue
+		}
+		l.session.claimed(heir)
+		if !l.line.put([]*attempt{heir}) { // the runner stops
+			l.refuse(heir)
+		}
+		return true
+	}
+	return false
+}
+
+// heir takes out the first who waits for a slot of the bucket.
+func (l *lane) heir(b *bucket) *attempt {
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	line := l.ante.lines[b]
+	if len(line) == 0 {
+		return nil
+	}
+	first := line[0]
+	line[0] = nil
+	if l.ante.lines[b] = line[1:]; len(line) == 1 {
+		delete(l.ante.lines, b)
+	}
+	l.ante.size--
+	return first
+}
+
+// lend gives what was laid by to who waits here, or back if it was out for too long.
+func (l *lane) lend() {
+	s := l.session
+	for _, b := range l.buckets {
+		for h, some := b.unlay(); some; h, some = b.unlay() {
+			late := s.clock.now()-h.since >= passMost
+			if !late && l.bequeath(h, b) {
+				continue
+			}
+			if late || !b.lay(h) {
+				s.waker.giveBack(h)
+				continue
+			}
+			break // nobody waits
+		}
+	}
+}
+
+// spend gives back what was laid by: there is nobody who can use it.
+func (l *lane) spend() {
+	for _, b := range l.buckets {
+		for h, some := b.unlay(); some; h, some = b.unlay() {
+			l.session.waker.giveBack(h)
+		}
+	}
+}
+
+// lay keeps a slot for who is claimed in a moment; not once the runner stops.
+func (b *bucket) lay(h holding) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.laid = append(b.laid, h)
+	return true
+}
+
+func (b *bucket) unlay() (h holding, some bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.laid)
+	if n == 0 {
+		return h, false
+	}
+	h, b.laid = b.laid[n-1], b.laid[:n-1]
+	return h, true
+}
+
+// close ends the laying by.
+func (b *bucket) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+}
