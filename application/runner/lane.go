@@ -33,7 +33,7 @@ type lane struct {
 	ante      ante
 	buckets   []*bucket   // of its kinds
 	plenty    atomic.Bool // the last claim gave all that it asked for
-	tight     bool // of some of them the last claim asked for less than there was room for
+	tight     bool        // of some of them the last claim asked for less than there was room for
 	turns     rotation
 	empty     backoff
 	within    deadline
