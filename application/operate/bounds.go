@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 	"github.com/rowlock/rowlock/ports/driving"
 )
 
@@ -126,17 +127,17 @@ func (b *Bounds) Release(ctx context.Context, key string) (driving.Released, err
 	if _, err := domain.ScopeOf(ctx); err != nil {
 		return driving.Released{}, err
 	}
-	dead := 0
+	var released driven.Unchained
 	if theirs(ctx, key) {
 		var err error
-		if dead, err = b.store.Unchain(ctx, key); err != nil {
+		if released, err = b.store.Unchain(ctx, key); err != nil {
 			return driving.Released{}, err
 		}
 	}
-	if dead == 0 {
+	if released.Dead == 0 {
 		return driving.Released{}, &domain.Fault{Code: domain.NotFound, Op: op, Subject: name, Hint: "no dead job blocks this chain"}
 	}
-	return driving.Released{Dead: dead, Woken: b.wake.wake(ctx, []string{key})}, nil
+	return driving.Released{Dead: released.Dead, Woken: b.wake.wake(ctx, released.Keys)}, nil
 }
 
 // theirs says whether a key's holders may be shown: without a tenant in scope all

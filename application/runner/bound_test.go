@@ -220,14 +220,14 @@ func TestADeadJobBlocksItsChain(t *testing.T) {
 		k.wantState(domain.Dead, bad...)
 		k.wantState(domain.Blocked, next...)
 		k.wantState(domain.Done, other...)
-		n, err := k.store.Unchain(t.Context(), domain.TurnKey(domain.TurnChain, "", "a"))
+		released, err := k.store.Unchain(t.Context(), domain.TurnKey(domain.TurnChain, "", "a"))
 		must(t, err)
 		_, err = k.store.Store.Wake(t.Context(), []string{domain.TurnKey(domain.TurnChain, "", "a")})
 		must(t, err)
 		time.Sleep(2 * time.Second)
 		k.wantState(domain.Done, next...)
-		if n != 1 {
-			t.Errorf("%d were released", n)
+		if released.Dead != 1 {
+			t.Errorf("%d were released", released.Dead)
 		}
 	})
 }

@@ -156,6 +156,12 @@ type Declarer interface {
 	Loosen(ctx context.Context, limit int) (Loosened, error)
 }
 
+// Unchained is the answer of an Unchain.
+type Unchained struct {
+	Dead int      // jobs that blocked the chain
+	Keys []string // of all their chains, in byte order: pass them to Wake
+}
+
 // BoundFinder is for looking at bounds.
 type BoundFinder interface {
 	// Held lists taken slots by key and number, at most limit after the given one
@@ -167,7 +173,7 @@ type BoundFinder interface {
 	// Chains lists the chains that a dead job blocks, each once, by key, at most
 	// limit after the given one (turn/chains).
 	Chains(ctx context.Context, after string, limit int) ([]domain.Chain, error)
-	// Unchain releases a chain: the dead that block it lose their place. It says how
-	// many they were (turn/unchain).
-	Unchain(ctx context.Context, key string) (int, error)
+	// Unchain releases a chain: the dead that block it lose their places, those at their
+	// other keys too (turn/unchain).
+	Unchain(ctx context.Context, key string) (Unchained, error)
 }

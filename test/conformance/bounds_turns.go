@@ -246,14 +246,11 @@ func turnUnchain(c *rig) {
 	for _, s := range c.start(10) {
 		c.over(s, died)
 	}
-	n, err := c.store.Unchain(c.Context(), chainKey("c"))
-	c.ok("release a chain", err)
-	equal(c, "released jobs", n, 1)
+	released := c.unchain("c")
+	equal(c, "released jobs and their keys", released, driven.Unchained{Dead: 1, Keys: []string{chainKey("c")}})
 	c.inState(first, domain.Dead)
 	equal(c, "blocked chains", c.chains(), []domain.Chain{{Key: chainKey("d"), Job: elsewhere}})
-	n, err = c.store.Unchain(c.Context(), chainKey("c"))
-	c.ok("release a chain again", err)
-	equal(c, "jobs released again", n, 0)
+	equal(c, "jobs released again", c.unchain("c").Dead, 0)
 	c.woken(1, chainKey("c"))
 	busy := c.startOnly(second)
 	c.wantNil("retry", c.retry(domain.Due{}, first)...)
@@ -263,14 +260,23 @@ func turnUnchain(c *rig) {
 	equal(c, "chains that it blocks again", len(c.chains()), 2)
 	c.parkedOn(chainKey("c"), third)
 
-	before := c.one(chain("c"), blocking, at(c.now().Add(-time.Hour)))
+	before := c.one(chain("c", "e"), blocking, at(c.now().Add(-time.Hour)))
 	c.over(c.startOnly(before), died)
-	equal(c, "chains that two dead jobs block", len(c.chains()), 2)
-	n, err = c.store.Unchain(c.Context(), chainKey("c"))
+	equal(c, "chains that two dead jobs block", len(c.chains()), 3)
+	behind := c.one(chain("e"))
+	c.startNone()
+	released = c.unchain("c")
+	equal(c, "released jobs of a chain that two block", released.Dead, 2)
+	c.woken(2, released.Keys...)
+	equalIDs(c, "jobs that start", sorted(idsStarted(c.start(10))), sorted([]domain.JobID{third, behind}))
+}
+
+// unchain releases a chain.
+func (c *rig) unchain(key string) driven.Unchained {
+	c.Helper()
+	released, err := c.store.Unchain(c.Context(), chainKey(key))
 	c.ok("release a chain", err)
-	equal(c, "released jobs of a chain that two block", n, 2)
-	c.woken(1, chainKey("c"))
-	c.startOnly(third)
+	return released
 }
 
 // cancel: who is cancelled before its turn leaves it to the next; the answer

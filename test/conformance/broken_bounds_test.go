@@ -20,7 +20,7 @@ type brokenBounds struct {
 	onHeld        func(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error)
 	onBlockedKeys func(ctx context.Context, after string, limit int) ([]string, error)
 	onChains      func(ctx context.Context, after string, limit int) ([]domain.Chain, error)
-	onUnchain     func(ctx context.Context, key string) (int, error)
+	onUnchain     func(ctx context.Context, key string) (driven.Unchained, error)
 }
 
 func (b *broken) Admit(ctx context.Context, r driven.AdmitRequest) (driven.Admission, error) {
@@ -67,6 +67,6 @@ func (b *broken) Chains(ctx context.Context, after string, limit int) ([]domain.
 	return or(b.onChains, b.onChains != nil, b.Store.Chains)(ctx, after, limit)
 }
 
-func (b *broken) Unchain(ctx context.Context, key string) (int, error) {
+func (b *broken) Unchain(ctx context.Context, key string) (driven.Unchained, error) {
 	return or(b.onUnchain, b.onUnchain != nil, b.Store.Unchain)(ctx, key)
 }

@@ -465,7 +465,16 @@ func turnMutants() []mutant {
 			}
 		}, []string{"turn/chains"}},
 		{"releases no chain", func(b *broken, _ *Harness) {
-			b.onUnchain = func(context.Context, string) (int, error) { return 1, nil }
+			b.onUnchain = func(_ context.Context, key string) (driven.Unchained, error) {
+				return driven.Unchained{Dead: 1, Keys: []string{key}}, nil
+			}
+		}, []string{"turn/unchain"}},
+		{"names no other keys of a released chain", func(b *broken, _ *Harness) {
+			b.onUnchain = func(ctx context.Context, key string) (driven.Unchained, error) {
+				answer, err := b.Store.Unchain(ctx, key)
+				answer.Keys = []string{key}
+				return answer, err
+			}
 		}, []string{"turn/unchain"}},
 		{"names no keys of what an operator changed", func(b *broken, _ *Harness) {
 			b.onCancel, b.onDelete = silent(b.Store.Cancel), silent(b.Store.Delete)

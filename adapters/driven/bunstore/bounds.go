@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // nextText finds the next name of a column by one index seek, in one row.
@@ -77,13 +78,17 @@ func (s *Store) Chains(ctx context.Context, after string, limit int) (chains []d
 
 // Unchain takes the dead that block the chain out of all their chains, as an
 // operator who releases them would have it.
-func (s *Store) Unchain(ctx context.Context, key string) (released int, err error) {
+func (s *Store) Unchain(ctx context.Context, key string) (answer driven.Unchained, err error) {
 	err = s.write(ctx, "release chain", func(ctx context.Context, c Conn) error {
 		dead, err := s.ids(ctx, c, s.t.bounds.dead, []any{nil, key})
 		if err != nil {
 			return err
 		}
-		released = len(dead)
+		keys, err := s.turnKeys(ctx, c, dead)
+		if err != nil {
+			return err
+		}
+		answer = driven.Unchained{Dead: len(dead), Keys: union(keys)}
 		for _, part := range s.idParts(dead) {
 			if _, err := s.exec(ctx, c, s.t.bounds.lift, nil, idRows(part)); err != nil {
 				return err
@@ -91,5 +96,16 @@ func (s *Store) Unchain(ctx context.Context, key string) (released int, err erro
 		}
 		return nil
 	})
-	return released, err
+	return answer, err
+}
+
+// union is the keys of all jobs, each once, in byte order.
+func union(keys map[domain.JobID][]string) []string {
+	all := map[string]bool{}
+	for _, some := range keys {
+		for _, key := range some {
+			all[key] = true
+		}
+	}
+	return sorted(all)
 }

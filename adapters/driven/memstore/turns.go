@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 func (s *store) placeTurns(r *row) {
@@ -66,7 +67,7 @@ func (s *store) Chains(ctx context.Context, after string, limit int) (chains []d
 	return chains, err
 }
 
-func (s *store) Unchain(ctx context.Context, key string) (released int, err error) {
+func (s *store) Unchain(ctx context.Context, key string) (answer driven.Unchained, err error) {
 	err = s.do(ctx, "release chain", func(time.Time) error {
 		var dead []*row
 		if line := s.turns[key]; line != nil {
@@ -77,10 +78,12 @@ func (s *store) Unchain(ctx context.Context, key string) (released int, err erro
 			}
 		}
 		for _, r := range dead {
+			answer.Keys = append(answer.Keys, r.keys...)
 			s.change(r, func() { r.loose = true })
 		}
-		released = len(dead)
+		slices.Sort(answer.Keys)
+		answer.Dead, answer.Keys = len(dead), slices.Compact(answer.Keys)
 		return nil
 	})
-	return released, err
+	return answer, err
 }

@@ -2,10 +2,12 @@ package mongostore
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // A job's place in its turns is a field of its document, written with whatever
@@ -115,15 +117,20 @@ func (s *store) Chains(ctx context.Context, after string, limit int) (chains []d
 }
 
 // Unchain takes the places of the dead that block a chain, at their other keys too.
-func (s *store) Unchain(ctx context.Context, chain string) (released int, err error) {
+func (s *store) Unchain(ctx context.Context, chain string) (answer driven.Unchained, err error) {
 	err = s.bounded(ctx, "release chain", func(ctx context.Context, _ int64) error {
+		dead := bson.D{{Key: "keys", Value: chain}, blocking}
+		if err := s.jobs.Distinct(ctx, "keys", dead).Decode(&answer.Keys); err != nil {
+			return err
+		}
+		slices.Sort(answer.Keys)
 		var ch change
 		ch.leave()
-		res, err := s.jobs.UpdateMany(ctx, bson.D{{Key: "keys", Value: chain}, blocking}, ch.update())
+		res, err := s.jobs.UpdateMany(ctx, dead, ch.update())
 		if err == nil {
-			released = int(res.MatchedCount)
+			answer.Dead = int(res.MatchedCount)
 		}
 		return err
 	})
-	return released, err
+	return answer, err
 }

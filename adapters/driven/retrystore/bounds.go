@@ -51,6 +51,6 @@ func (s *store) Chains(ctx context.Context, after string, limit int) ([]domain.C
 	return again(ctx, func() ([]domain.Chain, error) { return s.next.Chains(ctx, after, limit) })
 }
 
-func (s *store) Unchain(ctx context.Context, key string) (int, error) {
-	return again(ctx, func() (int, error) { return s.next.Unchain(ctx, key) })
+func (s *store) Unchain(ctx context.Context, key string) (driven.Unchained, error) {
+	return again(ctx, func() (driven.Unchained, error) { return s.next.Unchain(ctx, key) })
 }

@@ -109,14 +109,17 @@ func (s *store) Chains(ctx context.Context, after string, limit int) (chains []d
 	return chains, err
 }
 
-func (s *store) Unchain(ctx context.Context, key string) (released int, err error) {
+func (s *store) Unchain(ctx context.Context, key string) (answer driven.Unchained, err error) {
 	err = s.do(ctx, "release chain", func(t *tx) error {
 		for _, r := range t.pick(func(r *record) bool { return blocks(r) && slices.Contains(r.Turns, key) }, byAge) {
 			r.Loose = true
 			t.put(r)
-			released++
+			answer.Dead++
+			answer.Keys = append(answer.Keys, r.Turns...)
 		}
+		slices.Sort(answer.Keys)
+		answer.Keys = slices.Compact(answer.Keys)
 		return nil
 	})
-	return released, err
+	return answer, err
 }

@@ -46,7 +46,7 @@ func TestRestartKeepsTurns(t *testing.T) {
 	if got, err := s.Chains(t.Context(), "", 10); err != nil || !reflect.DeepEqual(got, []domain.Chain{{Key: key, Job: first.Job.ID}}) {
 		t.Fatal(got, err)
 	}
-	if n, err := s.Unchain(t.Context(), key); err != nil || n != 1 {
+	if n, err := s.Unchain(t.Context(), key); err != nil || n.Dead != 1 {
 		t.Fatal(n, err)
 	}
 	if got, err := s.Wake(t.Context(), []string{key}); err != nil || got.Jobs != 1 {
