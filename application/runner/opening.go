@@ -12,6 +12,7 @@ import (
 
 const (
 	loosenBatch = 500              // jobs that one call makes ready
+	lookBatch   = 1000             // keys that one call looks at: nothing hurries, and each reads anew what others changed
 	openingTime = 10 * time.Second // one try of telling the store what the kinds declare
 )
 
@@ -152,7 +153,7 @@ func (s *session) loosen(ctx context.Context) error {
 func (s *session) wakeBlocked(ctx context.Context) error {
 	for after := ""; ; {
 		keys, err := within(ctx, func(ctx context.Context, after string) ([]string, error) {
-			return s.deps.Store.BlockedKeys(ctx, after, wakeBatch)
+			return s.deps.Store.BlockedKeys(ctx, after, lookBatch)
 		}, after)
 		if err != nil || len(keys) == 0 {
 			return err
