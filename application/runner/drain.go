@@ -169,30 +169,38 @@ func (s *session) round() (wait time.Duration, calm bool, err error) {
 			continue
 		}
 		if err := l.admit(l.due()); err != nil {
-			s.fail("admit", l.queue, err)
-			return l.pause(err), false, err
+			return l.halt("admit", err)
 		}
 		if l.waits() > 0 {
 			wait = min(wait, tryFirst)
 		}
 		room := l.room()
 		if room <= 0 {
+			l.spend()
 			calm = false
 			continue
 		}
 		t, err := l.roundTrip(room)
 		if err != nil {
-			s.fail("claim", l.queue, err)
-			return l.pause(err), false, err
+			return l.halt("claim", err)
 		}
 		nap := l.sleep(t)
 		if t.took > 0 {
 			nap = 0
+		} else {
+			l.spend() // who is parked may be all that is left
 		}
 		wait = min(wait, nap)
 		calm = calm && t.quiet && t.took == 0
 	}
 	return wait, calm, nil
+}
+
+// halt ends a round that failed.
+func (l *lane) halt(op string, err error) (wait time.Duration, calm bool, _ error) {
+	l.session.fail(op, l.queue, err)
+	l.spend()
+	return l.pause(err), false, err
 }
 
 // roundTrip claims once, or from one queue after the other until one gives
