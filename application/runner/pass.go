@@ -30,7 +30,7 @@ func (l *lane) hand(h holding, b *bucket) bool {
 	if l.bequeath(h, b) {
 		return true
 	}
-	if !l.plenty.Load() || !b.lay(h) {
+	if !l.plenty.Load() || l.prefetch() == 0 || !b.lay(h) { // without a prefetch nobody waits here: who is claimed asks the store
 		return false
 	}
 	ring(l.called)

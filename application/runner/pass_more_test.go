@@ -6,7 +6,17 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/application/runner"
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
+
+// distant makes each claim, and each call that has to do with bounds, take a millisecond.
+func (k *kit) distant() {
+	trip := func(string) error { time.Sleep(time.Millisecond); return nil }
+	claim := func(driven.ClaimRequest) error { return trip("claim") }
+	k.store.bound.Store(&trip)
+	k.store.claim.Store(&claim)
+}
 
 // Who was parked before a slot was laid by is run by a drain too.
 func TestADrainRunsWhoIsParked(t *testing.T) {
@@ -20,6 +30,32 @@ func TestADrainRunsWhoIsParked(t *testing.T) {
 				t.Errorf("jobs of %v: %+v, %v", run, got, err)
 			}
 			k.wantNothingHeld()
+		})
+	}
+}
+
+// Where no claimed job may wait for a slot, none is laid by for the claim: that would be parked.
+func TestNoSlotIsLaidByForWhoIsParked(t *testing.T) {
+	for _, cfg := range []runner.Config{{NoPrefetch: true}, {}} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(t)
+			k.distant()
+			var g gauge
+			run := 60 * time.Millisecond // too long for a prefetch
+			if cfg.NoPrefetch {
+				run = 5 * time.Millisecond
+			}
+			k.handle("k", g.run(run), limited(4), minute)
+			cfg.Queues = runner.Queues{"default": 4}
+			k.started(cfg)
+			k.put("k", 5000)
+			time.Sleep(3 * time.Second)
+			if n, least := len(g.starts()), int(4*3*time.Second/run)/2; n < least {
+				t.Errorf("%d jobs of %v started in 3 s, want %d", n, run, least)
+			}
+			if n := k.count(domain.EventParked); n > 10 {
+				t.Errorf("%d were parked", n)
+			}
 		})
 	}
 }
