@@ -121,7 +121,7 @@ func (l *lane) wait(a *attempt) bool {
 // those who waited for long, and those for whom there is no room here.
 func (l *lane) due() (batch []*attempt) {
 	l.lend()
-	most, now := l.prefetch(), l.session.clock.now()
+	now := l.session.clock.now()
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
 	for b, line := range l.ante.lines {
@@ -129,7 +129,7 @@ func (l *lane) due() (batch []*attempt) {
 		for n < len(line) && now-line[n].taken >= anteMost {
 			n++
 		}
-		room := min(len(line), n+most)
+		room := min(len(line), n+l.seats(b))
 		batch = append(append(batch, line[:n]...), line[room:]...)
 		l.ante.size -= n + len(line) - room
 		if line = append([]*attempt(nil), line[n:room]...); len(line) == 0 {
@@ -152,6 +152,16 @@ func (l *lane) leave() (batch []*attempt) {
 	return batch
 }
 
+// seats is how many jobs of a bucket may wait here. All that may wait share one prefetch,
+// with the kinds without a bucket too, which else found no room behind them.
+func (l *lane) seats(b *bucket) int {
+	most, shares := l.prefetch(), len(l.buckets)
+	if l.plain {
+		shares++
+	}
+	return max(most/shares, min(b.n, most))
+}
+
 func (l *lane) waits() int {
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
@@ -172,7 +182,7 @@ func (l *lane) parts(n int) []part {
 	if l.tight = false; len(l.buckets) == 0 {
 		return []part{{l.kinds, n}}
 	}
-	most, now := l.prefetch(), l.session.clock.now()
+	now := l.session.clock.now()
 	need := make(map[*bucket]int)
 	var plain, tight part
 	plain.n = n
@@ -182,7 +192,7 @@ func (l *lane) parts(n int) []part {
 		b := l.session.plans[kind].bucket
 		use, seen := need[b]
 		if b != nil && !seen {
-			use = b.use(now, most) - len(l.ante.lines[b])
+			use = b.use(now, l.seats(b)) - len(l.ante.lines[b])
 			need[b] = use
 			if use < n {
 				l.tight = true

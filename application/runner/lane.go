@@ -32,6 +32,7 @@ type lane struct {
 	called    chan struct{} // a slot was freed for who waits in the ante
 	ante      ante
 	buckets   []*bucket   // of its kinds
+	plain     bool        // some of its kinds have none
 	plenty    atomic.Bool // the last claim gave all that it asked for
 	tight     bool        // of some of them the last claim asked for less than there was room for
 	turns     rotation
@@ -49,7 +50,9 @@ func newLane(s *session, queues, kinds []string, size int) *lane {
 		empty: backoff{first: emptyFirst, cap: emptyLongest, jitter: true},
 	}
 	for _, kind := range kinds {
-		if b := s.plans[kind].bucket; b != nil && !slices.Contains(l.buckets, b) {
+		if b := s.plans[kind].bucket; b == nil {
+			l.plain = true
+		} else if !slices.Contains(l.buckets, b) {
 			l.buckets = append(l.buckets, b)
 		}
 	}

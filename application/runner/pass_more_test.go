@@ -59,3 +59,32 @@ func TestNoSlotIsLaidByForWhoIsParked(t *testing.T) {
 		})
 	}
 }
+
+// Several limited kinds with a long backlog of short jobs leave room for the others of the lane.
+func TestLimitedKindsLeaveRoomForOthers(t *testing.T) {
+	kinds := []string{"a", "b", "c", "d"}
+	for _, n := range []int{2, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(t)
+			k.distant()
+			var wide gauge
+			narrow := make([]gauge, n)
+			for i := range narrow {
+				k.handle(kinds[i], narrow[i].run(2*time.Millisecond), limited(1), minute)
+				k.put(kinds[i], 2000)
+			}
+			k.handle("wide", wide.run(2*time.Millisecond))
+			k.put("wide", 8000)
+			k.started(runner.Config{Concurrency: 10})
+			time.Sleep(1500 * time.Millisecond)
+			if got := len(wide.starts()); got < 3000 {
+				t.Errorf("beside %d limited kinds %d jobs of 2 ms started in 1.5 s", n, got)
+			}
+			for i := range narrow {
+				if got := len(narrow[i].starts()); got < 40 {
+					t.Errorf("%d of %s started in 1.5 s", got, kinds[i])
+				}
+			}
+		})
+	}
+}
