@@ -38,16 +38,18 @@ func (r *Runner) Drain(ctx context.Context, o driving.DrainOptions) (driving.Dra
 	defer r.rest(draining)
 
 	s.run()
+	over := make(chan struct{}) // closed: no round takes anything in any more
 	for _, l := range s.lanes {
 		s.loops.Go(func() {
 			defer l.close()
 			<-s.quit
+			<-over
 		})
 	}
 	go s.finish()
 	bounded, cancel := limited(ctx, o.Limit)
 	defer cancel()
-	err = s.drain(bounded, o)
+	err = func() error { defer close(over); return s.drain(bounded, o) }()
 	if stopErr := s.endDrain(ctx, err); err == nil {
 		err = stopErr
 	}

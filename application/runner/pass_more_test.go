@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/application/runner"
+	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
 )
@@ -85,6 +86,39 @@ func TestLimitedKindsLeaveRoomForOthers(t *testing.T) {
 					t.Errorf("%d of %s started in 1.5 s", got, kinds[i])
 				}
 			}
+		})
+	}
+}
+
+// A drain that is stopped while a claim is in flight gives back what that gives, also
+// while a handler runs on for a moment.
+func TestADrainThatIsStoppedGivesBackItsLastClaim(t *testing.T) {
+	for _, opts := range [][]work.Option{{minute}, {minute, limited(2)}} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(t)
+			var g gauge
+			k.handle("k", g.run(300*time.Millisecond), opts...)
+			trip := func(driven.ClaimRequest) error {
+				if k.store.claims.Load() == 2 {
+					time.Sleep(200 * time.Millisecond)
+				}
+				return nil
+			}
+			k.store.claim.Store(&trip)
+			first, drained := k.put("k", 1), make(chan error, 1)
+			r := k.runner(runner.Config{Queues: runner.Queues{"default": 4}})
+			go func() {
+				_, err := r.Drain(t.Context(), drainAll)
+				drained <- err
+			}()
+			time.Sleep(50 * time.Millisecond)
+			more := k.put("k", 3)
+			time.Sleep(50 * time.Millisecond)
+			k.stop(r)
+			wantCode(t, <-drained, domain.Canceled)
+			k.wantState(domain.Done, first...)
+			k.wantState(domain.Ready, more...)
+			k.wantNothingHeld()
 		})
 	}
 }
