@@ -43,14 +43,20 @@ func (g *grip) lose(at domain.Slot) {
 }
 
 // pass takes from an attempt what it holds, for another one.
-func (g *grip) pass(own domain.Ticket) holding {
+func (g *grip) pass(own domain.Ticket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.holding
 	if g.holding = (holding{}); h.owner == own {
 		g.passed = h
 	}
-	return h
+}
+
+// back gives it to the attempt again: nobody took it.
+func (g *grip) back(h holding) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.holding, g.passed = h, holding{}
 }
 
 // borrows says that the attempt holds what another one took.

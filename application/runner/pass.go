@@ -16,9 +16,13 @@ func (s *session) pass(a *attempt) {
 	}
 	b, h, now := a.plan.bucket, a.grip.get(), s.clock.now()
 	one := b != nil && len(h.slots) == 1 && s.buckets[h.slots[0].Key] == b
-	if one && now-h.since < passMost && !s.stopping() && !s.doubtful(a, now) && a.lane.hand(h, b) {
-		a.grip.pass(a.claim.Ticket())
-		b.pass(now)
+	if one && now-h.since < passMost && !s.stopping() && !s.doubtful(a, now) {
+		a.grip.pass(a.claim.Ticket()) // first: with two of them it could be prolonged in the write that gives it back
+		if a.lane.hand(h, b) {
+			b.pass(now)
+		} else {
+			a.grip.back(h)
+		}
 	}
 	if a.borrows() { // the row of another job stands for it: no need to wait for this one's outcome
 		s.waker.end(a)

@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,4 +123,43 @@ func TestADrainThatIsStoppedGivesBackItsLastClaim(t *testing.T) {
 			k.wantNothingHeld()
 		})
 	}
+}
+
+// once is a store that counts the slots which one call both prolongs and gives back: the
+// order of the two in a database's statement is nobody's choice.
+type once struct {
+	driven.Store
+	both atomic.Int64
+}
+
+func (s *once) Hold(ctx context.Context, all []driven.Holding) error {
+	ends := make(map[domain.Slot]bool, len(all))
+	for _, h := range all {
+		if end, seen := ends[h.Slot]; seen && end != h.End {
+			s.both.Add(1)
+		}
+		ends[h.Slot] = h.End
+	}
+	return s.Store.Hold(ctx, all)
+}
+
+// A slot is with one attempt at a time, in the moment it is passed on too.
+func TestAPassedSlotIsWithOneAttempt(t *testing.T) {
+	k := newKit(t)
+	store := &once{Store: k.store.Store}
+	k.store.Store = store
+	var g gauge
+	k.handle("k", g.run(0), limited(2), minute)
+	r := k.running(runner.Config{Queues: runner.Queues{"default": 8}, Renew: time.Millisecond})
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		want := len(g.starts()) + len(k.put("k", 100))
+		for len(g.starts()) < want && time.Now().Before(end) {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	k.stop(r)
+	if n := store.both.Load(); n > 0 {
+		t.Errorf("%d slots were prolonged in the call that gave them back", n)
+	}
+	k.wantNothingHeld()
 }
