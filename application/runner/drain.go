@@ -178,18 +178,17 @@ func (s *session) round() (wait time.Duration, calm bool, err error) {
 		}
 		room := l.room()
 		if room <= 0 {
-			l.spend()
-			calm = false
+			calm, wait = false, min(wait, l.laidFor())
 			continue
 		}
 		t, err := l.roundTrip(room)
 		if err != nil {
 			return l.halt("claim", err)
 		}
-		nap := l.sleep(t)
+		nap := min(l.sleep(t), l.laidFor())
 		if t.took > 0 {
 			nap = 0
-		} else {
+		} else if s.held.size() == 0 {
 			l.spend() // who is parked may be all that is left
 		}
 		wait = min(wait, nap)

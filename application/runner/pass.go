@@ -95,6 +95,17 @@ func (l *lane) lend() {
 	}
 }
 
+// laidFor is how long what is laid by may stay so; where that is nothing, as long as
+// any sleep.
+func (l *lane) laidFor() time.Duration {
+	for _, b := range l.buckets {
+		if b.lies() {
+			return passMost
+		}
+	}
+	return l.session.cfg.Poll
+}
+
 // spend gives back what was laid by: there is nobody who can use it.
 func (l *lane) spend() {
 	for _, b := range l.buckets {
@@ -124,6 +135,12 @@ func (b *bucket) unlay() (h holding, some bool) {
 	}
 	h, b.laid = b.laid[n-1], b.laid[:n-1]
 	return h, true
+}
+
+func (b *bucket) lies() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.laid) > 0
 }
 
 // close ends the laying by.
