@@ -2,6 +2,7 @@ package runner
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,11 +61,16 @@ func (b *bucket) enter() {
 	}
 }
 
-func (b *bucket) give(now time.Duration) {
+// give is told of slots that were given back, of which some are left to others for a
+// moment.
+func (b *bucket) give(n, left int, now time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = max(b.held-1, 0)
-	b.free, b.freed = min(b.free+1, b.n-b.held), now
+	b.held = max(b.held-n, 0)
+	b.free, b.freed = min(b.free+n-left, b.n-b.held), now
+	if left > 0 {
+		b.try, b.gap = now+leaveTime, tryFirst
+	}
 }
 
 // pass is told of a slot that goes on to another job of this runner.
@@ -217,13 +223,26 @@ func (s *session) freed(ends []domain.SlotEnd) {
 	called := false
 	for _, end := range ends {
 		if b := s.buckets[end.Key]; b != nil && end.After == 0 {
-			b.give(s.clock.now())
+			b.give(1, 0, s.clock.now())
 			called = true
 		}
 	}
-	if !called {
-		return
+	if called {
+		s.call()
 	}
+}
+
+// awaited says that somebody waits here for a slot of the bucket.
+func (s *session) awaited(b *bucket) bool {
+	return slices.ContainsFunc(s.lanes, func(l *lane) bool {
+		l.ante.mu.Lock()
+		defer l.ante.mu.Unlock()
+		return len(l.ante.lines[b]) > 0
+	})
+}
+
+// call says that there is something for who waits.
+func (s *session) call() {
 	for _, l := range s.lanes {
 		if l.waits() > 0 {
 			ring(l.called)

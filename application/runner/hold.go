@@ -163,7 +163,7 @@ func (w *waker) counted(a *attempt, all []driven.Holding) {
 	}
 }
 
-// given wakes who waits for what was given back.
+// given wakes who waits for what was given back. Whoever waits here is called after that.
 func (w *waker) given(ends []driven.Holding) {
 	if len(ends) == 0 {
 		return
@@ -171,7 +171,33 @@ func (w *waker) given(ends []driven.Holding) {
 	freed := make([]domain.SlotEnd, len(ends))
 	for i, h := range ends {
 		freed[i] = domain.SlotEnd{Slot: h.Slot, After: h.For}
+		if h.For == 0 && w.session.buckets[h.Slot.Key] != nil {
+			w.owed[h.Slot.Key]++
+		}
 	}
-	w.freed(freed)
+	w.note(freed)
 	w.rest()
+}
+
+// share gives the buckets of the keys what was given back. Where somebody waits here it
+// leaves alone as many slots as somebody was woken for.
+func (w *waker) share(keys []string, woken int) {
+	s, called := w.session, false
+	for _, key := range keys {
+		n := w.owed[key]
+		if n == 0 {
+			continue
+		}
+		delete(w.owed, key)
+		left := 0
+		if s.awaited(s.buckets[key]) {
+			left = min(n, woken)
+			woken -= left
+		}
+		s.buckets[key].give(n, left, s.clock.now())
+		called = true
+	}
+	if called {
+		s.call()
+	}
 }

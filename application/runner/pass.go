@@ -6,6 +6,10 @@ import "time"
 // a limit that was lowered waits for this runner, and who waits for the slot elsewhere.
 const passMost = 100 * time.Millisecond
 
+// leaveTime is how long a slot that was given back is left to who was woken for it: the
+// runner's own jobs are close by and would always be first.
+const leaveTime = 20 * time.Millisecond
+
 // pass hands the slot of an attempt whose handler is gone to the first who waits here
 // for one of the same bucket, or lays it by for who is claimed in a moment. The store
 // hears nothing of it: there the slot stays taken, under the ticket of the job that took

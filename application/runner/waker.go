@@ -30,6 +30,7 @@ type waker struct {
 	busy    bool             // a call is in flight
 	soonest time.Duration    // when the next slot that this runner gave back for later is free; 0: none
 	latest  time.Duration    // when the last one is
+	owed    map[string]int   // slots of buckets that were given back since their keys were woken; the waker's own
 	keep    bool             // slots must be kept, now
 	rated   bool             // a job under a rate was admitted since the last look
 
@@ -44,7 +45,7 @@ type waker struct {
 
 func newWaker(s *session) *waker {
 	return &waker{
-		session: s, keys: make(map[string]bool),
+		session: s, keys: make(map[string]bool), owed: make(map[string]int),
 		bell: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
@@ -65,6 +66,12 @@ func (w *waker) add(keys ...string) {
 // freed is told of slots that were given back.
 func (w *waker) freed(ends []domain.SlotEnd) {
 	w.session.freed(ends)
+	w.note(ends)
+}
+
+// note has those woken who wait for slots that were given back, at once or when time
+// frees them.
+func (w *waker) note(ends []domain.SlotEnd) {
 	now := w.session.clock.now()
 	w.mu.Lock()
 	for _, end := range ends {
@@ -194,10 +201,12 @@ func (w *waker) wake() bool {
 			if transient(err) { // else the sweep has them
 				w.add(keys...)
 			}
+			w.share(keys, 0)
 			w.rest()
 			return false
 		}
 		w.spread(woken)
+		w.share(keys, woken.Jobs)
 		w.rest()
 	}
 }
