@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -75,8 +76,9 @@ func (s suite) config(now *conformance.Clock) mssqlstore.Config {
 func (s suite) open(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
 	cfg := s.config(clock)
+	host := sync.OnceValue(func() *sql.DB { return s.db(t, nil) }) // one pool, however many transactions
 	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.db(t, nil)) },
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, host()) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			cfg := s.config(clock)

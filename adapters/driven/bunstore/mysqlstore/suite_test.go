@@ -86,8 +86,9 @@ func (s *tables) open(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
 	prefix, there := s.migrated(t)
 	cfg := s.config(prefix, clock)
+	host := sync.OnceValue(func() *sql.DB { return s.db(t, nil) }) // one pool, however many transactions
 	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.db(t, nil)) },
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, host()) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			cfg := s.config(s.fresh(), clock)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -75,8 +76,9 @@ func (s suite) open(t testing.TB) conformance.Harness {
 	clock := conformance.NewClock()
 	cfg := s.config(clock)
 	there := s.used.take(t, &cfg)
+	host := sync.OnceValue(func() *sql.DB { return s.host(t) }) // one pool, however many transactions
 	h := conformance.Harness{
-		Begin: func(t testing.TB) conformance.HostTx { return begin(t, s.host(t), s.notify) },
+		Begin: func(t testing.TB) conformance.HostTx { return begin(t, host(), s.notify) },
 		Again: func(t testing.TB) driven.Backend { return s.backend(t, cfg, nil) },
 		Bare: func(t testing.TB) func() driven.Backend {
 			cfg := s.config(clock)
