@@ -121,7 +121,7 @@ func fill(batch []settling, now time.Duration) []driven.Outcome {
 
 // outlasting keeps the slots whose use does not end with the attempt's outcome.
 func (a *attempt) outlasting(span time.Duration) []driven.Holding {
-	if phase := a.phase.Load(); phase == outlived || phase == released && a.borrows() {
+	if a.phase.Load() == outlived {
 		return a.grip.get().keepings(span)
 	}
 	a.grip.mu.Lock()
