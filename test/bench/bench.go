@@ -56,18 +56,10 @@ func EnqueueMany(b *testing.B, open Factory) {
 
 // Work runs jobs that do nothing, through a runner of ten workers, until none is left.
 func Work(b *testing.B, open Factory) {
-	workOff(b, open(b))
-}
-
-func workOff(b *testing.B, kit Kit) {
+	kit := open(b)
 	if err := fill(b.Context(), client(kit), b.N); err != nil {
 		b.Fatal(err)
 	}
-	runAll(b, kit)
-}
-
-// runAll measures a runner at the b.N jobs that there are.
-func runAll(b *testing.B, kit Kit) {
 	measure(b, func(n int) error {
 		drain(b, kit, n)
 		return nil

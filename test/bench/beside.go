@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -9,34 +10,66 @@ import (
 	"github.com/rowlock/rowlock/ports/driven"
 )
 
-// Beside runs b.N jobs that do nothing, first alone and then beside jobs that must
-// wait: twice as many behind one full key, and ten behind each of b.N/5 busy keys.
-// With -benchtime 50000x these are 100,000 and 10,000 keys. The two figures to
-// compare are in one run; machine-us/job has a database server's time in it, but for what
-// the server still does about the rows that were made: the runner starts when the
+// besideRounds is how often both are measured.
+const besideRounds = 7
+
+// Beside runs b.N jobs that do nothing in two stores in turn: in one they are alone, in
+// the other beside jobs that must wait: twice as many behind one full key, and ten
+// behind each of b.N/5 busy keys. With -benchtime 50000x these are 100,000 and 10,000
+// keys. The ratios, beside by alone, are those of the round in the middle, for a machine
+// with others on it differs by a fifth from one drain to the next: cpu-ratio of this
+// process, machine-ratio of all, hence with a database server's time in it, but for
+// what the server still does about the rows that were made: a drain starts when the
 // machine rests.
 func Beside(b *testing.B, open Factory) {
-	b.Run("alone", func(b *testing.B) { runFree(b, open(b)) })
-	b.Run("beside", func(b *testing.B) {
-		kit := open(b)
-		crowd := crowd{b, kit}
-		crowd.limit(2 * b.N)
-		crowd.turns(b.N/5+1, 10)
-		runFree(b, kit)
-	})
+	kits := [2]Kit{open(b), open(b)}
+	crowd := crowd{b, kits[1]}
+	crowd.limit(2 * b.N)
+	crowd.turns(b.N/5+1, 10)
+	var process, whole [2][]float64
+	for round := range besideRounds {
+		for turn := range kits {
+			with := (round + turn) % 2
+			used, all := free(b, kits[with])
+			process[with], whole[with] = append(process[with], used), append(whole[with], all)
+		}
+	}
+	b.ReportMetric(median(process[0]), "alone-cpu-us/job")
+	b.ReportMetric(median(process[1]), "beside-cpu-us/job")
+	b.ReportMetric(medianRatio(process), "cpu-ratio")
+	b.ReportMetric(medianRatio(whole), "machine-ratio")
 }
 
-func runFree(b *testing.B, kit Kit) {
+// free drains b.N new jobs and says what one took, in microseconds: of this process
+// and of the machine.
+func free(b *testing.B, kit Kit) (process, whole float64) {
+	b.StopTimer()
 	if err := fill(b.Context(), client(kit), b.N); err != nil {
 		b.Fatal(err)
 	}
 	if kit.Tidy != nil {
 		kit.Tidy()
 	}
-	rest(b)
-	before := machine()
-	runAll(b, kit)
-	b.ReportMetric(float64(machine()-before)/float64(time.Microsecond)/float64(b.N), "machine-us/job")
+	if b.N >= chunk { // else it is a trial
+		rest(b)
+	}
+	used, all := cpu(), machine()
+	b.StartTimer()
+	drain(b, kit, b.N)
+	b.StopTimer()
+	per := float64(time.Microsecond) * float64(b.N)
+	return float64(cpu()-used) / per, float64(machine()-all) / per
+}
+
+func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
+
+// medianRatio is the second by the first, of the pair in the middle.
+func medianRatio(pairs [2][]float64) float64 {
+	ratios := make([]float64, len(pairs[0]))
+	for i := range ratios {
+		ratios[i] = pairs[1][i] / pairs[0][i]
+	}
+	return median(ratios)
 }
 
 // rest waits until the machine does next to nothing for a second, for a minute at most:

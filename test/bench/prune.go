@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -58,8 +56,7 @@ func Prune(b *testing.B, open Factory) {
 		alone, beside = alone+took[0].Seconds(), beside+took[1].Seconds()
 		ratios = append(ratios, took[0].Seconds()/took[1].Seconds())
 	}
-	slices.SortFunc(ratios, cmp.Compare[float64])
-	b.ReportMetric(ratios[len(ratios)/2], "ratio")
+	b.ReportMetric(median(ratios), "ratio")
 	b.ReportMetric(alone/beside, "ratio-all")
 	b.ReportMetric(float64(pruned)/float64(n*pruneRounds), "pruned/job")
 }
