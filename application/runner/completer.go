@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	settleBatch = 500                  // outcomes in one write
+	settleBatch = claimMost            // outcomes in one write: what one claim gave is settled while the next one is under way
 	gatherMost  = 2 * time.Millisecond // how long a write waits for jobs that are about to end
 	backlogFull = 2 * settleBatch      // unwritten outcomes at which lanes stop claiming
 )

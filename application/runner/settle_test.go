@@ -130,11 +130,11 @@ func TestOutcomesGather(t *testing.T) {
 		r := k.started(runner.Config{Concurrency: 600})
 		first := k.put("k", 1)
 		synctest.Wait()
-		rest := k.put("k", 700)
+		rest := k.put("k", 1400)
 		time.Sleep(10 * time.Second)
 		k.stop(r)
 		k.wantState(domain.Done, append(first, rest...)...)
-		if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 500 || sizes[2] != 200 {
+		if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 1000 || sizes[2] != 400 {
 			t.Fatalf("writes of %v outcomes", sizes)
 		}
 	})
@@ -150,7 +150,7 @@ func TestBacklogStopsTheClaims(t *testing.T) {
 		r := k.started(runner.Config{Concurrency: 100})
 		ids := k.put("k", 5000)
 		time.Sleep(20 * time.Second)
-		if n := runs.Load(); n < 1000 || n > 1300 { // 1,000 unwritten, 100 at work and their 200 prefetched
+		if n := runs.Load(); n < 2000 || n > 2300 { // 2,000 unwritten, 100 at work and their 200 prefetched
 			t.Fatalf("%d ran while nothing could be written", n)
 		}
 		k.store.settle.Store(nil)

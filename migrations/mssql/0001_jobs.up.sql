@@ -12,40 +12,40 @@
 -- There is no GO here: each statement is a batch of its own.
 CREATE TABLE [{schema}].[{prefix}jobs] (
 	id             BINARY(16)     NOT NULL,
-	state          TINYINT        NOT NULL,
-	queue          VARBINARY(120) NOT NULL,
-	kind           VARBINARY(120) NOT NULL,
-	priority       INT            NOT NULL,
 	run_at         BIGINT         NOT NULL, -- due; an order within a priority
 	due_at         BIGINT         NOT NULL, -- its place in a chain, which a retry does not change
 	wake_at        BIGINT         NOT NULL, -- when time alone moves the row: due, lease end, expiry; 0 never
-	attempts       INT            NOT NULL DEFAULT 0,
-	max_attempts   INT            NOT NULL DEFAULT 0,
-	stalls         INT            NOT NULL DEFAULT 0,
-	snoozes        INT            NOT NULL DEFAULT 0,
-	token          BINARY(16)     NULL,     -- of the claim: set exactly while running
-	settled        BINARY(16)     NULL,     -- the token whose outcome was written last
-	runner         VARBINARY(190) NOT NULL DEFAULT 0x,
-	stuck          TINYINT        NOT NULL DEFAULT 0,
-	timeout        BIGINT         NOT NULL DEFAULT 0,
-	blocked_on     VARBINARY(400) NULL,
-	blocked_n      INT            NOT NULL DEFAULT 0,
-	limit_key      VARBINARY(400) NULL,
-	turn           TINYINT        NOT NULL DEFAULT 0,
-	on_dead        TINYINT        NOT NULL DEFAULT 0,
-	forget_args    TINYINT        NOT NULL DEFAULT 0, -- 1: at done, 2: they were
-	unique_key     VARBINARY(190) NULL,
-	unique_lock    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal, with a window as long as the row
-	tenant         VARBINARY(190) NOT NULL DEFAULT 0x,
-	batch_id       BINARY(16)     NULL,
-	failure_kind   VARBINARY(120) NOT NULL DEFAULT 0x,
-	keep_done      BIGINT         NOT NULL DEFAULT 0,
-	keep_dead      BIGINT         NOT NULL DEFAULT 0,
-	keep_cancelled BIGINT         NOT NULL DEFAULT 0,
 	created_at     BIGINT         NOT NULL,
 	claimed_at     BIGINT         NOT NULL DEFAULT 0,
 	finished_at    BIGINT         NOT NULL DEFAULT 0,
 	ran            BIGINT         NOT NULL DEFAULT 0,
+	timeout        BIGINT         NOT NULL DEFAULT 0,
+	keep_done      BIGINT         NOT NULL DEFAULT 0,
+	keep_dead      BIGINT         NOT NULL DEFAULT 0,
+	keep_cancelled BIGINT         NOT NULL DEFAULT 0,
+	priority       INT            NOT NULL,
+	attempts       INT            NOT NULL DEFAULT 0,
+	max_attempts   INT            NOT NULL DEFAULT 0,
+	stalls         INT            NOT NULL DEFAULT 0,
+	snoozes        INT            NOT NULL DEFAULT 0,
+	blocked_n      INT            NOT NULL DEFAULT 0,
+	state          TINYINT        NOT NULL,
+	stuck          TINYINT        NOT NULL DEFAULT 0,
+	turn           TINYINT        NOT NULL DEFAULT 0,
+	on_dead        TINYINT        NOT NULL DEFAULT 0,
+	forget_args    TINYINT        NOT NULL DEFAULT 0, -- 1: at done, 2: they were
+	token          BINARY(16)     NULL,     -- of the claim: set exactly while running
+	settled        BINARY(16)     NULL,     -- the token whose outcome was written last
+	batch_id       BINARY(16)     NULL,
+	queue          VARBINARY(120) NOT NULL,
+	kind           VARBINARY(120) NOT NULL,
+	runner         VARBINARY(190) NOT NULL DEFAULT 0x,
+	tenant         VARBINARY(190) NOT NULL DEFAULT 0x,
+	unique_key     VARBINARY(190) NULL,
+	unique_lock    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal, with a window as long as the row
+	limit_key      VARBINARY(400) NULL,
+	blocked_on     VARBINARY(400) NULL,
+	failure_kind   VARBINARY(120) NOT NULL DEFAULT 0x,
 	error          NVARCHAR(MAX)  COLLATE Latin1_General_100_BIN2 NOT NULL DEFAULT '',
 	tags           NVARCHAR(MAX)  COLLATE Latin1_General_100_BIN2 NOT NULL DEFAULT '',
 	meta           NVARCHAR(MAX)  COLLATE Latin1_General_100_BIN2 NOT NULL DEFAULT '',

@@ -10,40 +10,40 @@
 -- ready and wake change with the state, the others at the ends of a life alone.
 CREATE TABLE IF NOT EXISTS `{schema}`.`{prefix}jobs` (
 	`id`             BINARY(16)     NOT NULL,
-	`state`          TINYINT        NOT NULL,
-	`queue`          VARBINARY(120) NOT NULL,
-	`kind`           VARBINARY(120) NOT NULL,
-	`priority`       SMALLINT       NOT NULL,
 	`run_at`         BIGINT         NOT NULL, -- due; an order within a priority
 	`due_at`         BIGINT         NOT NULL, -- its place in a chain, which a retry does not change
 	`wake_at`        BIGINT         NOT NULL, -- when time alone moves the row: due, lease end, expiry; 0 never
-	`attempts`       INT            NOT NULL DEFAULT 0,
-	`max_attempts`   INT            NOT NULL DEFAULT 0,
-	`stalls`         INT            NOT NULL DEFAULT 0,
-	`snoozes`        INT            NOT NULL DEFAULT 0,
-	`token`          BINARY(16)     NOT NULL DEFAULT '', -- of the claim while running, else zeros: the row keeps its size
-	`settled`        BINARY(16)     NOT NULL DEFAULT '', -- the token whose outcome was written last; before, the mark of its insert
-	`runner`         VARBINARY(190) NOT NULL DEFAULT '',
-	`stuck`          TINYINT        NOT NULL DEFAULT 0,
-	`timeout`        BIGINT         NOT NULL DEFAULT 0,
-	`blocked_on`     VARBINARY(400) NULL,
-	`blocked_n`      INT            NOT NULL DEFAULT 0,
-	`limit_key`      VARBINARY(400) NULL,
-	`turn`           TINYINT        NOT NULL DEFAULT 0,
-	`on_dead`        TINYINT        NOT NULL DEFAULT 0,
-	`forget_args`    TINYINT        NOT NULL DEFAULT 0, -- 1: at done, 2: they were
-	`unique_key`     VARBINARY(190) NULL,
-	`unique_lock`    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal, with a window as long as the row
-	`tenant`         VARBINARY(190) NOT NULL DEFAULT '',
-	`batch_id`       BINARY(16)     NULL,
-	`failure_kind`   VARBINARY(120) NOT NULL DEFAULT '',
-	`keep_done`      BIGINT         NOT NULL DEFAULT 0,
-	`keep_dead`      BIGINT         NOT NULL DEFAULT 0,
-	`keep_cancelled` BIGINT         NOT NULL DEFAULT 0,
 	`created_at`     BIGINT         NOT NULL,
 	`claimed_at`     BIGINT         NOT NULL DEFAULT 0,
 	`finished_at`    BIGINT         NOT NULL DEFAULT 0,
 	`ran`            BIGINT         NOT NULL DEFAULT 0,
+	`timeout`        BIGINT         NOT NULL DEFAULT 0,
+	`keep_done`      BIGINT         NOT NULL DEFAULT 0,
+	`keep_dead`      BIGINT         NOT NULL DEFAULT 0,
+	`keep_cancelled` BIGINT         NOT NULL DEFAULT 0,
+	`priority`       SMALLINT       NOT NULL,
+	`attempts`       INT            NOT NULL DEFAULT 0,
+	`max_attempts`   INT            NOT NULL DEFAULT 0,
+	`stalls`         INT            NOT NULL DEFAULT 0,
+	`snoozes`        INT            NOT NULL DEFAULT 0,
+	`blocked_n`      INT            NOT NULL DEFAULT 0,
+	`state`          TINYINT        NOT NULL,
+	`stuck`          TINYINT        NOT NULL DEFAULT 0,
+	`turn`           TINYINT        NOT NULL DEFAULT 0,
+	`on_dead`        TINYINT        NOT NULL DEFAULT 0,
+	`forget_args`    TINYINT        NOT NULL DEFAULT 0, -- 1: at done, 2: they were
+	`token`          BINARY(16)     NOT NULL DEFAULT '', -- of the claim while running, else zeros: the row keeps its size
+	`settled`        BINARY(16)     NOT NULL DEFAULT '', -- the token whose outcome was written last; before, the mark of its insert
+	`batch_id`       BINARY(16)     NULL,
+	`queue`          VARBINARY(120) NOT NULL,
+	`kind`           VARBINARY(120) NOT NULL,
+	`runner`         VARBINARY(190) NOT NULL DEFAULT '',
+	`tenant`         VARBINARY(190) NOT NULL DEFAULT '',
+	`unique_key`     VARBINARY(190) NULL,
+	`unique_lock`    VARBINARY(400) NULL,     -- the key scoped by its tenant, until terminal, with a window as long as the row
+	`limit_key`      VARBINARY(400) NULL,
+	`blocked_on`     VARBINARY(400) NULL,
+	`failure_kind`   VARBINARY(120) NOT NULL DEFAULT '',
 	`error`          MEDIUMBLOB     NOT NULL DEFAULT (''),
 	`tags`           MEDIUMBLOB     NOT NULL DEFAULT (''),
 	`meta`           MEDIUMBLOB     NOT NULL DEFAULT (''),

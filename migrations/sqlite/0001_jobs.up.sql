@@ -4,40 +4,40 @@
 -- 3 running, 4 done, 5 dead, 6 cancelled.
 CREATE TABLE "{prefix}jobs" (
 	id             BLOB    NOT NULL PRIMARY KEY,
-	state          INTEGER NOT NULL,
-	queue          TEXT    NOT NULL,
-	kind           TEXT    NOT NULL,
-	priority       INTEGER NOT NULL,
 	run_at         INTEGER NOT NULL, -- due; an order within a priority
 	due_at         INTEGER NOT NULL, -- its place in a chain, which a retry does not change
 	wake_at        INTEGER NOT NULL, -- when time alone moves the row: due, lease end, expiry; 0 never
-	attempts       INTEGER NOT NULL DEFAULT 0,
-	max_attempts   INTEGER NOT NULL DEFAULT 0,
-	stalls         INTEGER NOT NULL DEFAULT 0,
-	snoozes        INTEGER NOT NULL DEFAULT 0,
-	token          BLOB,             -- of the claim: set exactly while running
-	settled        BLOB,             -- the token whose outcome was written last
-	runner         TEXT    NOT NULL DEFAULT '',
-	stuck          INTEGER NOT NULL DEFAULT 0,
-	timeout        INTEGER NOT NULL DEFAULT 0,
-	blocked_on     TEXT,
-	blocked_n      INTEGER NOT NULL DEFAULT 0,
-	limit_key      TEXT,
-	turn           INTEGER NOT NULL DEFAULT 0,
-	on_dead        INTEGER NOT NULL DEFAULT 0,
-	forget_args    INTEGER NOT NULL DEFAULT 0, -- 1: at done, 2: they were
-	unique_key     TEXT,
-	unique_lock    TEXT,             -- the key scoped by its tenant, until terminal, with a window as long as the row
-	tenant         TEXT    NOT NULL DEFAULT '',
-	batch_id       BLOB,
-	failure_kind   TEXT    NOT NULL DEFAULT '',
-	keep_done      INTEGER NOT NULL DEFAULT 0,
-	keep_dead      INTEGER NOT NULL DEFAULT 0,
-	keep_cancelled INTEGER NOT NULL DEFAULT 0,
 	created_at     INTEGER NOT NULL,
 	claimed_at     INTEGER NOT NULL DEFAULT 0,
 	finished_at    INTEGER NOT NULL DEFAULT 0,
 	ran            INTEGER NOT NULL DEFAULT 0,
+	timeout        INTEGER NOT NULL DEFAULT 0,
+	keep_done      INTEGER NOT NULL DEFAULT 0,
+	keep_dead      INTEGER NOT NULL DEFAULT 0,
+	keep_cancelled INTEGER NOT NULL DEFAULT 0,
+	priority       INTEGER NOT NULL,
+	attempts       INTEGER NOT NULL DEFAULT 0,
+	max_attempts   INTEGER NOT NULL DEFAULT 0,
+	stalls         INTEGER NOT NULL DEFAULT 0,
+	snoozes        INTEGER NOT NULL DEFAULT 0,
+	blocked_n      INTEGER NOT NULL DEFAULT 0,
+	state          INTEGER NOT NULL,
+	stuck          INTEGER NOT NULL DEFAULT 0,
+	turn           INTEGER NOT NULL DEFAULT 0,
+	on_dead        INTEGER NOT NULL DEFAULT 0,
+	forget_args    INTEGER NOT NULL DEFAULT 0, -- 1: at done, 2: they were
+	token          BLOB,             -- of the claim: set exactly while running
+	settled        BLOB,             -- the token whose outcome was written last
+	batch_id       BLOB,
+	queue          TEXT    NOT NULL,
+	kind           TEXT    NOT NULL,
+	runner         TEXT    NOT NULL DEFAULT '',
+	tenant         TEXT    NOT NULL DEFAULT '',
+	unique_key     TEXT,
+	unique_lock    TEXT,             -- the key scoped by its tenant, until terminal, with a window as long as the row
+	limit_key      TEXT,
+	blocked_on     TEXT,
+	failure_kind   TEXT    NOT NULL DEFAULT '',
 	error          TEXT    NOT NULL DEFAULT '',
 	tags           TEXT    NOT NULL DEFAULT '',
 	meta           TEXT    NOT NULL DEFAULT '',
