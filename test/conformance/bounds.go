@@ -23,6 +23,7 @@ func boundCases() []testCase {
 		{"newest", boundNewest},
 		{"declared", boundDeclared},
 		{"lowered", boundLowered},
+		{"slower", boundSlower},
 		{"raised", boundRaised},
 		{"removed", boundRemoved},
 		{"edited", boundEdited},

@@ -112,6 +112,26 @@ func boundLowered(c *rig) {
 	equal(c, "running jobs", len(c.holders()), 2)
 }
 
+// slower: a lowered rate binds once the starts under the old one have left their window.
+func boundSlower(c *rig) {
+	window := c.short()
+	c.declare(rated(kind, 3, window))
+	ids := c.add(c.jobs(5)...)
+	for _, s := range c.start(10) {
+		c.over(s, done)
+	}
+	c.parkedOn(rate(""), ids[3:]...)
+	c.declare(rated(kind, 1, window))
+	if c.Advance != nil {
+		c.pass(window - time.Millisecond)
+		c.woken(0, rate(""))
+	}
+	c.pass(window)
+	c.woken(1, rate(""))
+	c.startOnly(ids[3])
+	c.parkedOn(rate(""), ids[4])
+}
+
 // raised: with a raised N a wake promotes as many as are free now.
 func boundRaised(c *rig) {
 	c.declare(limited(kind, 1))

@@ -16,6 +16,7 @@ import (
 func concurrencyCases() []testCase {
 	return []testCase{
 		{"claim", concurrencyClaim},
+		{"work", concurrencyWork},
 		{"promote", concurrencyPromote},
 		{"unique", concurrencyUnique},
 		{"id", concurrencyID},
@@ -74,6 +75,40 @@ func concurrencyClaim(c *rig) {
 		})
 		equal(c, fmt.Sprintf("jobs claimed in round %d", round), got.all(), sorted(want))
 	}
+}
+
+// work: claimers that settle what they took, a few jobs at a time, are shown no error
+// of contention and work off each job once.
+func concurrencyWork(c *rig) {
+	const claimers = 15
+	stores, want, got := c.handles(claimers), c.add(c.jobs(size(500, 5000))...), newTaken()
+	c.race(claimers, func(i int) error {
+		r := c.request(1 + i%8)
+		for idle := 0; idle < 2; {
+			r.Token = c.token()
+			claims, err := stores[i].Claim(c.Context(), r)
+			if err == nil {
+				err = got.add(claims.Jobs)
+			}
+			outcomes := make([]driven.Outcome, len(claims.Jobs))
+			for k := range claims.Jobs {
+				outcomes[k] = done(claims.Jobs[k])
+			}
+			if idle++; err == nil && len(outcomes) > 0 {
+				idle = 0
+				var answer driven.Settled
+				if answer, err = stores[i].Settle(c.Context(), outcomes); len(answer.Dropped) > 0 {
+					return fmt.Errorf("outcomes of claims of its own were dropped: %v", answer.Dropped)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	equal(c, "jobs worked off", got.all(), sorted(want))
+	equal(c, "jobs that are done", c.count(domain.Filter{States: []domain.State{domain.Done}}), len(want))
 }
 
 // promote: claimers that make scheduled jobs ready at once lose and double none.

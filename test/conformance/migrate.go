@@ -17,6 +17,7 @@ func migrateCases() []testCase {
 		{"down", migrateDown},
 		{"steps", migrateSteps},
 		{"concurrent", migrateConcurrent},
+		{"rows", migrateRows},
 		{"print", migratePrint},
 		{"missing", migrateMissing},
 		{"older", migrateOlder},
@@ -133,25 +134,51 @@ func migrateSteps(c *rig) {
 // concurrent: any number of callers at once end in the right schema, each step applied once.
 func migrateConcurrent(c *rig) {
 	b, handle := c.bare()
+	b.upByMany(handle)
+	b.works()
+}
+
+// upByMany lets many callers apply what is missing, at once: each step by one of them.
+func (c *rig) upByMany(handle func() driven.Backend) {
+	c.Helper()
 	const callers = 20
+	_, before := c.status()
 	schemas := make([]driven.Migrator, callers)
 	for i := range schemas {
 		schemas[i] = handle().Schema
 	}
 	applied := make([]int, callers)
-	b.race(callers, func(i int) error {
+	c.race(callers, func(i int) error {
 		steps, err := schemas[i].Up(c.Context(), 0)
 		applied[i] = len(steps)
 		return err
 	})
-	steps, installed := b.status()
-	equal(b, "applied steps", installed, len(steps))
-	sum := 0
+	steps, after := c.status()
+	equal(c, "applied steps", after, len(steps))
 	for _, n := range applied {
-		sum += n
+		before += n
 	}
-	equal(b, "steps that callers say they applied", sum, len(steps))
-	b.works()
+	equal(c, "steps that callers say they applied, beside the older ones", before, len(steps))
+}
+
+// rows: from every earlier step on, with jobs in all states that it has, callers at once
+// end in the right schema, and every job is as it was.
+func migrateRows(c *rig) {
+	b, _ := c.bare()
+	steps, _ := b.status()
+	for from := 1; from < len(steps); from++ {
+		b, handle := c.bare()
+		b.up(from)
+		want := map[domain.JobID]domain.State{
+			b.ended(done): domain.Done, b.ended(died): domain.Dead, b.ended(gaveUp): domain.Cancelled,
+			b.running().Job.ID: domain.Running, b.one(inQueue("idle")): domain.Ready, b.one(after(100 * long)): domain.Scheduled,
+		}
+		b.upByMany(handle)
+		for id, state := range want {
+			b.inState(id, state)
+		}
+		b.works()
+	}
 }
 
 // print: the statements are text that a person may run.

@@ -256,7 +256,7 @@ func declareMutants() []mutant {
 				}
 				return b.Store.Declare(ctx, kinds, all)
 			}
-		}, []string{"bound/newest", "bound/declared", "bound/lowered", "bound/raised", "bound/removed", "bound/names"}},
+		}, []string{"bound/newest", "bound/declared", "bound/lowered", "bound/slower", "bound/raised", "bound/removed", "bound/names"}},
 		{"forgets what is declared no more", func(b *broken, _ *Harness) {
 			b.onDeclared = func(ctx context.Context, after string, n int) ([]domain.Declaration, error) {
 				got, err := b.Store.Declared(ctx, after, n)

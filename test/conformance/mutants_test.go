@@ -159,7 +159,7 @@ func claimMutants() []mutant {
 				}
 				return got, err
 			}
-		}, []string{"concurrency/claim", "concurrency/everything"}},
+		}, []string{"concurrency/claim", "concurrency/work", "concurrency/everything"}},
 		{"claims more than asked", func(b *broken, _ *Harness) {
 			b.onClaim = func(ctx context.Context, r driven.ClaimRequest) (driven.Claims, error) {
 				r.N++

@@ -50,20 +50,37 @@ func (b *box) sizes(all ...int) []int {
 	return all[1:2]
 }
 
-// TestLimits has four processes of 16 workers hold to limits, on their own word.
+// pool is the one key of jobs whose kind has a limit for all of it.
+const pool = "pool"
+
+func pooled(n, hold int) []Pooled {
+	all := make([]Pooled, n)
+	for i := range all {
+		all[i] = Pooled{Limited{Key: pool, Hold: hold}}
+	}
+	return all
+}
+
+// TestLimits has four processes of 16 workers hold to limits, on their own word: half of
+// the jobs under the limit of a key, half under one that a runner passes on.
 func TestLimits(t *testing.T) { onEveryStore(t, testLimits) }
 
 func testLimits(t *testing.T, b *box) {
-	for range rounds() {
+	for round := range rounds() {
 		for _, limit := range b.sizes(1, 2, 7) {
 			g := newGauge(t)
 			jobs := b.shortened(500)
-			enqueueAll(b, limited(jobs, 1, 1), nil)
+			enqueueAll(b, limited(jobs/2, 1, 1), nil)
+			enqueueAll(b, pooled(jobs-jobs/2, 1), nil)
 			crew := b.crew(g, 4, limit, longLease)
 			eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 			dismiss(crew)
-			if most := g.highest("k0"); most > limit || limit > 1 && most < 2 {
-				t.Errorf("at most %d ran at one time under a limit of %d", most, limit)
+			for _, key := range []string{"k0", pool} {
+				most := g.highest(key)
+				if most > limit || limit > 1 && most < 2 {
+					t.Errorf("at most %d of %s ran at one time under a limit of %d", most, key, limit)
+				}
+				t.Logf("round %d: at most %d of %s under a limit of %d", round, most, key, limit)
 			}
 			checkOnce(t, g, jobs)
 			b.ok("jobs", "delete", "--all", "--state", "done")
@@ -92,7 +109,8 @@ func testLimitsThroughKills(t *testing.T, b *box) {
 	for range rounds() {
 		const limit, keys, lease = 2, 3, 2 * time.Second
 		g, jobs := newGauge(t), b.shortened(400)
-		enqueueAll(b, limited(jobs, keys, 20), nil)
+		enqueueAll(b, limited(jobs-jobs/4, keys, 20), nil)
+		enqueueAll(b, pooled(jobs/4, 20), nil)
 		crew := b.crew(g, 4, limit, lease)
 		eventually(t, "handlers run", func() bool { return len(g.runs()) >= jobs/10 })
 		for i := range 2 {
@@ -103,9 +121,9 @@ func testLimitsThroughKills(t *testing.T, b *box) {
 		eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 		eventually(t, "no slot is held", func() bool { return len(read[limits](t, b.ok("limits", "--json")).Held) == 0 })
 		dismiss(crew)
-		for i := range keys {
-			if most := g.highest(fmt.Sprint("k", i)); most > limit {
-				t.Errorf("%d of key %d ran at one time under a limit of %d", most, i, limit)
+		for _, key := range []string{"k0", "k1", "k2", pool} {
+			if most := g.highest(key); most > limit {
+				t.Errorf("%d of %s ran at one time under a limit of %d", most, key, limit)
 			}
 		}
 		b.ok("jobs", "delete", "--all", "--state", "done")
@@ -130,7 +148,7 @@ func testRate(t *testing.T, b *box) {
 		all[i] = Rated{Limited{Key: "r"}}
 	}
 	enqueueAll(b, all, nil)
-	crew := b.crew(g, 2, 1, longLease)
+	crew := b.crew(g, 4, 1, longLease)
 	eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 	dismiss(crew)
 	checkOnce(t, g, jobs)

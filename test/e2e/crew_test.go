@@ -28,6 +28,12 @@ type Limited struct {
 // Kind names the sort of job.
 func (Limited) Kind() string { return "limited" }
 
+// Pooled is a job of a kind with a limit for all of it, whose slots a runner passes on.
+type Pooled struct{ Limited }
+
+// Kind names the sort of job.
+func (Pooled) Kind() string { return "pooled" }
+
 // Rated is a job of a kind with a rate.
 type Rated struct{ Limited }
 
@@ -64,6 +70,9 @@ func crew(gauge string) error {
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Limited]) error {
 		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
 	}, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit, Key: work.KeyOf(func(a Limited) string { return a.Key })}))
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Pooled]) error {
+		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
+	}, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit}))
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Rated]) error {
 		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
 	}, work.Timeout(time.Minute), work.Rated(work.Rate{N: rateN, Window: rateWindow}))

@@ -56,28 +56,3 @@ func (s *tables) killed(t *testing.T, step int, when faults.When, back bool) boo
 	storekit.Complete(t, b)
 	return true
 }
-
-// TestMigrateFromEveryVersion has rows in all states when the later steps come.
-func TestMigrateFromEveryVersion(t *testing.T) {
-	onEach(t, func(t *testing.T, p product) {
-		s := newSuite(suite{dsn: p.dsn(t), pool: 1})
-		steps, err := s.backend(t, s.config(s.fresh(), nil), nil).Schema.Status(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, from := range steps[:len(steps)-1] {
-			b := s.backend(t, s.config(s.fresh(), nil), nil)
-			if _, err := b.Schema.Up(t.Context(), from.Number); err != nil {
-				t.Fatal(err)
-			}
-			want := storekit.EachState(t, b)
-			if done, err := b.Schema.Up(t.Context(), 0); err != nil || len(done) != len(steps)-from.Number {
-				t.Fatalf("from step %d: applied %d steps: %v", from.Number, len(done), err)
-			}
-			for id, state := range want {
-				storekit.IsIn(t, b.Store, id, state)()
-			}
-			storekit.Complete(t, b)
-		}
-	})
-}

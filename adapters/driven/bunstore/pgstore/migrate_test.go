@@ -39,31 +39,6 @@ func TestMigrateKilled(t *testing.T) {
 	}
 }
 
-// TestMigrateFromEveryVersion has rows in all states when the later steps come.
-func TestMigrateFromEveryVersion(t *testing.T) {
-	dsn := servers.Postgres(t)
-	s := suite{dsn: dsn, pool: 1}
-	steps, err := s.backend(t, s.config(nil), nil).Schema.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, from := range steps[:len(steps)-1] {
-		cfg := s.config(nil)
-		b := s.backend(t, cfg, nil)
-		if _, err := b.Schema.Up(t.Context(), from.Number); err != nil {
-			t.Fatal(err)
-		}
-		want := storekit.EachState(t, b)
-		if done, err := b.Schema.Up(t.Context(), 0); err != nil || len(done) != len(steps)-from.Number {
-			t.Fatalf("from step %d: applied %d steps: %v", from.Number, len(done), err)
-		}
-		for id, state := range want {
-			storekit.IsIn(t, b.Store, id, state)()
-		}
-		storekit.Complete(t, b)
-	}
-}
-
 // TestMigrateWithFewRights installs into a schema that somebody else made, with
 // no right to make schemas.
 func TestMigrateWithFewRights(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // database is set up.
 var crowded = []string{
 	"model", "bulk", "bound/model", "bound/interleave", "bound/race", "bound/many", "turn/race", "turn/many", "turn/crossed",
-	"batch/many", "batch/race", "batch/barrier", "batch/once", "batch/crossed", "schedule/race", "schedule/once", "failure/many", "unique/rivals",
+	"batch/many", "batch/race", "batch/barrier", "batch/once", "batch/crossed", "schedule/race", "schedule/once", "failure/many", "unique/rivals", "migrate/rows",
 }
 
 // but leaves out those, and categories that another variation has.
