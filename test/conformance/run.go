@@ -29,6 +29,7 @@ func Run[O Opened](t *testing.T, open func(testing.TB) O, opts ...Option) {
 			for _, k := range cat.cases {
 				t.Run(k.name, func(t *testing.T) {
 					s.skipExcepted(t, cat.name+"/"+k.name)
+					recordPass(t)
 					t.Parallel()
 					k.run(newCase(t, opener(t)))
 				})
