@@ -4,8 +4,8 @@
 -- 3 running, 4 done, 5 dead, 6 cancelled.
 --
 -- Names and keys compare by bytes whatever the database's collation is. Rows
--- change often and none for long: the table is vacuumed by small steps, and half of
--- each page is left to the next versions of its rows, which take the place of the
+-- change often, early in their lives: the table is vacuumed by small steps, and half
+-- of each page is left to the next versions of its rows, which take the place of the
 -- first ones. What has a fixed length and a value always comes first: it is found
 -- without a look at what is before it.
 CREATE TABLE "{schema}"."{prefix}jobs" (

@@ -21,8 +21,9 @@ type Engine interface {
 	// Write runs the work in one read-write transaction and answers after its
 	// commit. An error of the work undoes all of it.
 	Write(ctx context.Context, w Work) error
-	// One is Write for work of which at most one statement writes, so that an
-	// engine may leave it to autocommit.
+	// One is Write for work of one statement that writes, or of some that each
+	// stand for themselves, as those of a claim do: an engine may leave them to
+	// autocommit, and what some wrote before one failed is for the work to answer.
 	One(ctx context.Context, w Work) error
 	// Read runs work that writes nothing.
 	Read(ctx context.Context, w Work) error
