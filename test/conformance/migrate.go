@@ -134,14 +134,13 @@ func migrateSteps(c *rig) {
 // concurrent: any number of callers at once end in the right schema, each step applied once.
 func migrateConcurrent(c *rig) {
 	b, handle := c.bare()
-	b.upByMany(handle)
+	b.upByMany(20, handle)
 	b.works()
 }
 
-// upByMany lets many callers apply what is missing, at once: each step by one of them.
-func (c *rig) upByMany(handle func() driven.Backend) {
+// upByMany lets callers apply what is missing, at once: each step by one of them.
+func (c *rig) upByMany(callers int, handle func() driven.Backend) {
 	c.Helper()
-	const callers = 20
 	_, before := c.status()
 	schemas := make([]driven.Migrator, callers)
 	for i := range schemas {
@@ -173,7 +172,7 @@ func migrateRows(c *rig) {
 			b.ended(done): domain.Done, b.ended(died): domain.Dead, b.ended(gaveUp): domain.Cancelled,
 			b.running().Job.ID: domain.Running, b.one(inQueue("idle")): domain.Ready, b.one(after(100 * long)): domain.Scheduled,
 		}
-		b.upByMany(handle)
+		b.upByMany(size(6, 20), handle)
 		for id, state := range want {
 			b.inState(id, state)
 		}
