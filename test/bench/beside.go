@@ -26,6 +26,7 @@ func Beside(b *testing.B, open Factory) {
 	crowd := crowd{b, kits[1]}
 	crowd.limit(2 * b.N)
 	crowd.turns(b.N/5+1, 10)
+	b.ResetTimer()
 	var process, whole [2][]float64
 	for round := range besideRounds {
 		for turn := range kits {

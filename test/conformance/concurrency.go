@@ -56,25 +56,24 @@ func concurrencyClaim(c *rig) {
 	for round := range size(4, 20) {
 		want := c.add(c.jobs(due)...)
 		got := newTaken()
-		c.race(claimers, func(i int) error {
-			r := c.request(1 + i%4)
-			for idle := 0; idle < 2; {
-				r.Token = c.token()
-				claims, err := stores[i].Claim(c.Context(), r)
-				if err == nil {
-					err = got.add(claims.Jobs)
-				}
-				if err != nil {
-					return err
-				}
-				if len(claims.Jobs) == 0 {
-					idle++
-				}
-			}
-			return nil
-		})
+		c.race(claimers, func(i int) error { return c.claimUntilDry(stores[i], c.request(1+i%4), got.add) })
 		equal(c, fmt.Sprintf("jobs claimed in round %d", round), got.all(), sorted(want))
 	}
+}
+
+// claimUntilDry claims under new tokens until two claims in a row give nothing.
+func (c *rig) claimUntilDry(store driven.Store, r driven.ClaimRequest, take func([]driven.Claimed) error) error {
+	for idle := 0; idle < 2; idle++ {
+		r.Token = c.token()
+		claims, err := store.Claim(c.Context(), r)
+		if err == nil && len(claims.Jobs) > 0 {
+			idle, err = -1, take(claims.Jobs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // work: claimers that settle what they took, a few jobs at a time, are shown no error
@@ -83,29 +82,17 @@ func concurrencyWork(c *rig) {
 	const claimers = 15
 	stores, want, got := c.handles(claimers), c.add(c.jobs(size(500, 5000))...), newTaken()
 	c.race(claimers, func(i int) error {
-		r := c.request(1 + i%8)
-		for idle := 0; idle < 2; {
-			r.Token = c.token()
-			claims, err := stores[i].Claim(c.Context(), r)
-			if err == nil {
-				err = got.add(claims.Jobs)
+		return c.claimUntilDry(stores[i], c.request(1+i%8), func(jobs []driven.Claimed) error {
+			outcomes := make([]driven.Outcome, len(jobs))
+			for k := range jobs {
+				outcomes[k] = done(jobs[k])
 			}
-			outcomes := make([]driven.Outcome, len(claims.Jobs))
-			for k := range claims.Jobs {
-				outcomes[k] = done(claims.Jobs[k])
+			answer, err := stores[i].Settle(c.Context(), outcomes)
+			if err == nil && len(answer.Dropped) > 0 {
+				err = fmt.Errorf("outcomes of claims of its own were dropped: %v", answer.Dropped)
 			}
-			if idle++; err == nil && len(outcomes) > 0 {
-				idle = 0
-				var answer driven.Settled
-				if answer, err = stores[i].Settle(c.Context(), outcomes); len(answer.Dropped) > 0 {
-					return fmt.Errorf("outcomes of claims of its own were dropped: %v", answer.Dropped)
-				}
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+			return errors.Join(err, got.add(jobs))
+		})
 	})
 	equal(c, "jobs worked off", got.all(), sorted(want))
 	equal(c, "jobs that are done", c.count(domain.Filter{States: []domain.State{domain.Done}}), len(want))

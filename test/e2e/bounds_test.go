@@ -121,7 +121,11 @@ func testLimitsThroughKills(t *testing.T, b *box) {
 		eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 		eventually(t, "no slot is held", func() bool { return len(read[limits](t, b.ok("limits", "--json")).Held) == 0 })
 		dismiss(crew)
-		for _, key := range []string{"k0", "k1", "k2", pool} {
+		for i := range keys + 1 {
+			key := pool
+			if i < keys {
+				key = fmt.Sprint("k", i)
+			}
 			if most := g.highest(key); most > limit {
 				t.Errorf("%d of %s ran at one time under a limit of %d", most, key, limit)
 			}

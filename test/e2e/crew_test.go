@@ -14,6 +14,7 @@ import (
 	"github.com/rowlock/rowlock/application/enqueue"
 	"github.com/rowlock/rowlock/application/work"
 	"github.com/rowlock/rowlock/bootstrap/rowlock"
+	"github.com/rowlock/rowlock/domain"
 )
 
 // crewVar makes the test binary a process that works: the address of the gauge.
@@ -67,18 +68,13 @@ func crew(gauge string) error {
 	if err != nil {
 		return err
 	}
-	rowlock.Handle(q, func(_ context.Context, j work.Job[Limited]) error {
-		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
-	}, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit, Key: work.KeyOf(func(a Limited) string { return a.Key })}))
-	rowlock.Handle(q, func(_ context.Context, j work.Job[Pooled]) error {
-		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
-	}, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit}))
-	rowlock.Handle(q, func(_ context.Context, j work.Job[Rated]) error {
-		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
-	}, work.Timeout(time.Minute), work.Rated(work.Rate{N: rateN, Window: rateWindow}))
-	rowlock.Handle(q, func(_ context.Context, j work.Job[Keyed]) error {
-		return visit{Key: j.Args.Key, Job: j.ID.String(), At: time.Now(), Hold: j.Args.Hold}.stay(gauge)
-	}, work.Timeout(time.Minute))
+	stay := func(a Limited, id domain.JobID) error {
+		return visit{Key: a.Key, Job: id.String(), At: time.Now(), Hold: a.Hold}.stay(gauge)
+	}
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Limited]) error { return stay(j.Args, j.ID) }, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit, Key: work.KeyOf(func(a Limited) string { return a.Key })}))
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Pooled]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit}))
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Rated]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute), work.Rated(work.Rate{N: rateN, Window: rateWindow}))
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Keyed]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute))
 	batchKinds(q, gauge)
 	stubborn(q, gauge)
 	doomed(q, gauge)

@@ -49,9 +49,12 @@ func TestAFreedSlotWakesAnotherProgram(t *testing.T) {
 		})
 	}
 	first, second := open(), open()
-	rowlock.Handle(first, func(context.Context, work.Job[One]) error {
+	rowlock.Handle(first, func(ctx context.Context, _ work.Job[One]) error {
 		began <- "one"
-		<-release
+		select {
+		case <-release:
+		case <-ctx.Done(): // the test failed
+		}
 		return nil
 	}, work.Timeout(time.Minute), shared)
 	rowlock.Handle(second, func(context.Context, work.Job[Other]) error { began <- "other"; return nil }, work.Timeout(time.Minute), shared)
@@ -62,12 +65,10 @@ func TestAFreedSlotWakesAnotherProgram(t *testing.T) {
 		works.Wait()
 		_, _ = first.Close(), second.Close()
 	}()
-	add := func(q *rowlock.Queue, args work.Args) string {
-		job, _, err := q.Enqueue(t.Context(), args)
-		if err != nil {
+	add := func(q *rowlock.Queue, args work.Args) {
+		if _, _, err := q.Enqueue(t.Context(), args); err != nil {
 			t.Fatal(err)
 		}
-		return job.ID.String()
 	}
 	waited := func() time.Duration {
 		add(first, One{})
