@@ -14,7 +14,7 @@ func TheHouse() House {
 		TestOurs:  []string{"adapters/driven/memstore", "adapters/driven/retrystore", "adapters/driven/system", "test/conformance", "test/faults", "test/storekit", "test/servers", "test/bench"},
 		TestThird: []string{"go.uber.org/goleak"},
 		Doors: []Door{
-			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/..."}},
+			{Dir: "bootstrap/backends", By: []string{"bootstrap/rowlock", "bootstrap/cmd/...", "test/e2e"}},
 			{Dir: "bootstrap/rowlock", By: []string{"bootstrap/cmd/...", "test/..."}},
 			{Dir: "bootstrap/rowlockfx", By: []string{"test/..."}},
 			{Dir: "bootstrap/cmd/...", By: []string{"test/..."}},

@@ -56,15 +56,15 @@ const (
 func crew(gauge string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	q, err := rowlock.Open(ctx, os.Getenv("ROWLOCK_STORE"))
-	if err != nil {
-		return err
-	}
 	limit, err := strconv.Atoi(os.Getenv("ROWLOCK_E2E_LIMIT"))
 	if err != nil {
 		return err
 	}
 	lease, err := time.ParseDuration(os.Getenv("ROWLOCK_E2E_LEASE"))
+	if err != nil {
+		return err
+	}
+	q, err := openStore(ctx, lease)
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,13 @@ func (g *gauge) highest(key string) int {
 	return g.most[key]
 }
 
+// running is how many handlers of a key run now.
+func (g *gauge) running(key string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.now[key]
+}
+
 // runs is how often each job was started.
 func (g *gauge) runs() map[string]int {
 	g.mu.Lock()
