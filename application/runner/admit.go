@@ -105,7 +105,7 @@ func (s *session) parked(all []driven.Parking) map[domain.JobID]bool {
 // up meanwhile; what it holds is then given back.
 func (l *lane) enter(a *attempt, slots []domain.HeldSlot) bool {
 	s := l.session
-	a.grip.set(holding{slots: slots, owner: a.claim.Ticket(), since: s.clock.now()})
+	a.grip.set(holding{slots: slots, owner: a.claim.Ticket(), kind: a.claim.Job.Kind, since: s.clock.now()})
 	for _, h := range slots {
 		if b := s.buckets[h.Key]; b != nil {
 			b.enter()

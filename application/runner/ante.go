@@ -51,7 +51,7 @@ func (b *bucket) enter() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held++
-	b.free = max(min(b.free, b.n-b.held), 0) // it may have been asked for without a take
+	b.free = b.room(b.free) // it may have been asked for without a take
 	b.gap = tryFirst
 	switch {
 	case b.held >= b.n: // nobody else has any: what is free is known again
@@ -61,13 +61,18 @@ func (b *bucket) enter() {
 	}
 }
 
+// room is how many of so many slots can be free. This runner may hold more than it
+// thinks there are: the store allows more where others declared more, and a slot that was
+// lost to a sweep is held for as long as its handler runs.
+func (b *bucket) room(free int) int { return max(min(free, b.n-b.held), 0) }
+
 // give is told of slots that were given back, of which some are left to others for a
 // moment.
 func (b *bucket) give(n, left int, now time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = max(b.held-n, 0)
-	b.free, b.freed = min(b.free+n-left, b.n-b.held), now
+	b.free, b.freed = b.room(b.free+n-left), now
 	if left > 0 {
 		b.try, b.gap = now+leaveTime, tryFirst
 	}
@@ -234,11 +239,13 @@ func (s *session) freed(ends []domain.SlotEnd) {
 
 // awaited says that somebody waits here for a slot of the bucket.
 func (s *session) awaited(b *bucket) bool {
-	return slices.ContainsFunc(s.lanes, func(l *lane) bool {
-		l.ante.mu.Lock()
-		defer l.ante.mu.Unlock()
-		return len(l.ante.lines[b]) > 0
-	})
+	return slices.ContainsFunc(s.lanes, func(l *lane) bool { return l.awaits(b) })
+}
+
+func (l *lane) awaits(b *bucket) bool {
+	l.ante.mu.Lock()
+	defer l.ante.mu.Unlock()
+	return len(l.ante.lines[b]) > 0
 }
 
 // call says that there is something for who waits.

@@ -20,6 +20,7 @@ type grip struct {
 type holding struct {
 	slots []domain.HeldSlot
 	owner domain.Ticket
+	kind  string        // of the owner
 	since time.Duration // when they were taken
 }
 

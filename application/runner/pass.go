@@ -11,7 +11,8 @@ const passMost = 100 * time.Millisecond
 const leaveTime = 20 * time.Millisecond
 
 // pass hands the slot of an attempt whose handler is gone to the first who waits here
-// for one of the same bucket, or lays it by for who is claimed in a moment. The store
+// for one of the same bucket, if it is of the same kind: by now the store may have others
+// of the group under another limit. Or it lays it by for who is claimed in a moment. The store
 // hears nothing of it: there the slot stays taken, under the ticket of the job that took
 // it, until the last who has it gives it back.
 func (s *session) pass(a *attempt) {
@@ -38,7 +39,7 @@ func (l *lane) hand(h holding, b *bucket) bool {
 	if l.bequeath(h, b) {
 		return true
 	}
-	if !l.plenty.Load() || l.prefetch() == 0 || !b.lay(h) { // without a prefetch nobody waits here: who is claimed asks the store
+	if l.awaits(b) || !l.plenty.Load() || l.prefetch() == 0 || !b.lay(h) { // without a prefetch nobody waits here: who is claimed asks the store
 		return false
 	}
 	ring(l.called)
@@ -48,7 +49,7 @@ func (l *lane) hand(h holding, b *bucket) bool {
 // bequeath gives a slot to the first who waits for one of the bucket and is still
 // wanted.
 func (l *lane) bequeath(h holding, b *bucket) bool {
-	for heir := l.heir(b); heir != nil; heir = l.heir(b) {
+	for heir := l.heir(b, h.kind); heir != nil; heir = l.heir(b, h.kind) {
 		heir.grip.set(h)
 		if !heir.move(admitting, waiting) {
 			heir.grip.set(holding{})
@@ -64,12 +65,12 @@ func (l *lane) bequeath(h holding, b *bucket) bool {
 	return false
 }
 
-// heir takes out the first who waits for a slot of the bucket.
-func (l *lane) heir(b *bucket) *attempt {
+// heir takes out the first who waits for a slot of the bucket, if it is of the kind.
+func (l *lane) heir(b *bucket, kind string) *attempt {
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
 	line := l.ante.lines[b]
-	if len(line) == 0 {
+	if len(line) == 0 || line[0].claim.Job.Kind != kind {
 		return nil
 	}
 	first := line[0]
@@ -90,7 +91,7 @@ func (l *lane) lend() {
 			if !late && l.bequeath(h, b) {
 				continue
 			}
-			if late || !b.lay(h) {
+			if late || l.awaits(b) || !b.lay(h) { // who waits is of another kind
 				s.waker.giveBack(h)
 				continue
 			}

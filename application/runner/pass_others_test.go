@@ -187,3 +187,28 @@ func TestPassedSlotsReachAnotherKind(t *testing.T) {
 		}
 	})
 }
+
+// A kind that was declared out of the group gets no slot of it from the jobs of another.
+func TestPassedSlotsHeedAMovedKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		var g gauge
+		group := work.Limited(work.Limit{N: 5, Group: "g"})
+		k.handle("a", (&gauge{}).run(5*time.Millisecond), group, minute)
+		k.handle("b", g.run(5*time.Millisecond), group, minute)
+		for range 4000 {
+			k.put("a", 1)
+			k.put("b", 1)
+		}
+		k.started(runner.Config{Concurrency: 10})
+		time.Sleep(500 * time.Millisecond)
+		must(t, k.store.Store.Declare(t.Context(), []string{"b"}, []domain.Declaration{{Kind: "b", Sort: domain.BoundLimit, Group: "h", N: 1}}))
+		time.Sleep(110 * time.Millisecond)
+		g.mu.Lock()
+		g.most = g.now
+		g.mu.Unlock()
+		if time.Sleep(2 * time.Second); g.peak() != 1 {
+			t.Errorf("%d of b ran at once under its new limit of 1", g.peak())
+		}
+	})
+}
