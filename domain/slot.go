@@ -28,9 +28,10 @@ type SlotEnd struct {
 type Holder struct {
 	Slot
 	Job    JobID         // zero where the slot is only kept from others for a while
-	Runner string        // "" where the job runs no more
-	Since  time.Time     // when it was taken or, of a kept one, given back
-	Left   time.Duration // how long a kept one stays taken
+	Runner string        // of the claim that took it, while the job's row still says it
+	Over   bool          // that claim is over: its handler runs on, its runner passed the slot to another job, or nobody has it
+	Since  time.Time     // when it was taken or, where it is only kept, given back
+	Left   time.Duration // how long it stays taken though its claim is over; whoever uses it prolongs that
 }
 
 // Chain is a chain that a dead job blocks.

@@ -165,7 +165,8 @@ type Unchained struct {
 // BoundFinder is for looking at bounds.
 type BoundFinder interface {
 	// Held lists taken slots by key and number, at most limit after the given one
-	// (slot/held).
+	// (slot/held). Whose they are and since when stays as it is while they are prolonged,
+	// also once their claims are over (slot/whose).
 	Held(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error)
 	// BlockedKeys lists the keys that blocked jobs wait for, in byte order, at most
 	// limit after the given one (bound/pages). It must not walk the jobs of a key.

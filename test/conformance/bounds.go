@@ -55,6 +55,7 @@ func slotCases() []testCase {
 		{"stalled", slotStalled},
 		{"started", slotStarted},
 		{"held", slotHeld},
+		{"whose", slotWhose},
 	}
 }
 

@@ -412,10 +412,12 @@ func slotHeld(c *rig) {
 	equal(c, "the same in one page", whole, got)
 	for i, want := range []struct {
 		key, runner string
-	}{{limit("a"), "host-1"}, {limit("a"), "host-1"}, {limit("b"), ""}, {limit("c"), ""}} {
+		over        bool
+	}{{limit("a"), "host-1", false}, {limit("a"), "host-1", false}, {limit("b"), "host-1", true}, {limit("c"), "", true}} {
 		h := got[i]
 		equal(c, "key", h.Key, want.key)
 		equal(c, "runner of the holder of "+want.key, h.Runner, want.runner)
+		equal(c, "whether the claim is over that took "+want.key, h.Over, want.over)
 		if h.Since.Before(before) {
 			c.Fatalf("the slot was taken %v, before there was anything to take it", h.Since)
 		}
@@ -425,6 +427,59 @@ func slotHeld(c *rig) {
 	}
 	equal(c, "holder of b", got[2].Job, byKey[limit("b")][0].Job.ID)
 	equal(c, "numbers of a", [2]int{got[0].Index, got[1].Index}, [2]int{0, 1})
+}
+
+// whose: a taken slot says who took it and since when for as long as it is held, also
+// once that claim is over, and never names another claim of the job.
+func slotWhose(c *rig) {
+	c.declare(limited(kind, 2))
+	c.one()
+	start := func(runner string) started {
+		r := c.request(1)
+		r.Runner = runner
+		all := c.startBy(r)
+		equal(c, "started jobs", len(all), 1)
+		return all[0]
+	}
+	a := start("host-1")
+	look := func(what string, want domain.Holder) {
+		for _, h := range c.holders() {
+			if h.Slot == want.Slot {
+				h.Left = 0
+				equal(c, what, h, want)
+				return
+			}
+		}
+		c.Fatalf("%s: the slot is free", what)
+	}
+	want := domain.Holder{Slot: a.slots[0].Slot, Job: a.Job.ID, Runner: "host-1", Since: c.holders()[0].Since}
+	look("the holder whose job runs", want)
+	c.pass(3 * time.Millisecond)
+	keep := driven.Holding{Ticket: a.Ticket(), Slot: want.Slot, For: long}
+	c.hold(keep)
+	look("the holder that prolonged it", want)
+	c.settled(released(a.Claimed)) // its handler runs on
+	want.Over = true
+	look("the holder whose claim is over", want)
+	c.pass(3 * time.Millisecond)
+	c.hold(keep)
+	look("the holder that prolonged it then", want)
+	b := start("host-2")
+	look("the holder of the second claim", domain.Holder{Slot: b.slots[0].Slot, Job: b.Job.ID, Runner: "host-2", Since: heldSince(c, b)})
+	want.Runner = "" // the row does not say it any more
+	look("the holder whose job runs under another claim", want)
+	c.over(b, done)
+	look("the holder whose job was over under another claim", want)
+}
+
+// heldSince is when the claim took its slot.
+func heldSince(c *rig, s started) time.Time {
+	for _, h := range c.holders() {
+		if h.Slot == s.slots[0].Slot {
+			return h.Since
+		}
+	}
+	return time.Time{}
 }
 
 // started: what a stalled job held of a rate stays taken for the window that its

@@ -413,7 +413,32 @@ func slotMutants() []mutant {
 				}
 				return got, err
 			}
-		}, []string{"slot/held"}},
+		}, []string{"slot/held", "slot/whose"}},
+		{"names no runner of a slot whose claim is over", func(b *broken, _ *Harness) {
+			b.onHeld = func(ctx context.Context, after domain.Slot, n int) ([]domain.Holder, error) {
+				got, err := b.Store.Held(ctx, after, n)
+				for i := range got {
+					if got[i].Over {
+						got[i].Runner = ""
+					}
+				}
+				return got, err
+			}
+		}, []string{"slot/held", "slot/whose"}},
+		{"calls what is held as new as its last prolongation", func(b *broken, _ *Harness) {
+			var last time.Duration
+			b.onHold = func(ctx context.Context, all []driven.Holding) error {
+				last += time.Millisecond
+				return b.Store.Hold(ctx, all)
+			}
+			b.onHeld = func(ctx context.Context, after domain.Slot, n int) ([]domain.Holder, error) {
+				got, err := b.Store.Held(ctx, after, n)
+				for i := range got {
+					got[i].Since = got[i].Since.Add(last)
+				}
+				return got, err
+			}
+		}, []string{"slot/whose"}},
 	}
 }
 

@@ -100,7 +100,7 @@ func holdText(d *Dialect, who, job string) string {
 			{"job", job},
 			{"token", "CASE WHEN o.ended = 1 THEN NULL ELSE j.token END"},
 			{"ends_at", "CASE WHEN o.after > 0 THEN " + d.Words.Now + " + o.after ELSE 0 END"},
-			{"changed_at", d.Words.Now},
+			{"changed_at", "CASE WHEN o.ended = 1 THEN " + d.Words.Now + " ELSE j.changed_at END"},
 		},
 	})
 }

@@ -139,11 +139,13 @@ func after(x domain.Slot) int {
 }
 
 // HeldText lists at most $4 taken slots behind number $3 of the key $2. The runner
-// is of the job that runs under the token; another claim of the job is no holder.
+// is of the claim that took it, while no other claim of the job began after that.
 func HeldText(d *Dialect) string {
+	whose := "FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND "
 	return d.Forms.Select(Select{
 		Columns: "j.bound, j.slot, j.job, j.changed_at, j.ends_at - " + d.Words.Now +
-			", (SELECT b.runner FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND b.token = j.token)",
+			", (SELECT b.runner " + whose + "j.token IS NOT NULL AND b.claimed_at <= j.changed_at)" +
+			", CASE WHEN EXISTS (SELECT 1 " + whose + "b.token = j.token) THEN 0 ELSE 1 END",
 		From: d.Table("slots"), Where: pageWhere + " AND " + TakenWhere(d, "j"), Order: "j.bound, j.slot", Limit: "$4",
 	})
 }
@@ -151,11 +153,11 @@ func HeldText(d *Dialect) string {
 // Held lists taken slots.
 func (s *Store) Held(ctx context.Context, from domain.Slot, limit int) (all []domain.Holder, err error) {
 	err = s.read(ctx, "list held slots", func(ctx context.Context, c Conn) error {
-		cell := newCells(6)
+		cell := newCells(7)
 		return s.each(ctx, c, s.t.slots.held, []any{s.now(), from.Key, after(from), max(limit, 0)}, func(rows *sql.Rows) error {
 			err := cell.scan(rows)
 			all = append(all, domain.Holder{
-				Slot: cell.slot(0), Job: cell.id(2), Runner: cell.text(5), Since: fromMoment(cell.int(3)),
+				Slot: cell.slot(0), Job: cell.id(2), Runner: cell.text(5), Over: cell.int(6) == 1, Since: fromMoment(cell.int(3)),
 				Left: max(span(cell.int(4)), time.Duration(0)),
 			})
 			return err

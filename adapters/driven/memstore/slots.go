@@ -175,9 +175,9 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 			if !x.taken(now) {
 				continue
 			}
-			h := domain.Holder{Slot: at, Job: x.job, Since: x.changed}
-			if r := s.rows[x.job]; r != nil && r.holds(domain.Ticket{ID: x.job, Token: x.token}) {
-				h.Runner = r.Runner
+			h := domain.Holder{Slot: at, Job: x.job, Over: true, Since: x.changed}
+			if r := s.rows[x.job]; r != nil && !x.token.IsZero() && !r.ClaimedAt.After(x.changed) { // it is no later claim's
+				h.Runner, h.Over = r.Runner, !r.holds(domain.Ticket{ID: x.job, Token: x.token})
 			}
 			if x.ends.After(now) {
 				h.Left = x.ends.Sub(now)

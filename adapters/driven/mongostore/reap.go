@@ -155,15 +155,15 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 		if err != nil {
 			return err
 		}
-		running, err := s.holding(ctx, jobsOf(page), "runner")
+		rows, err := s.claims(ctx, jobsOf(page), nil, "claimed_at", "runner")
 		if err != nil {
 			return err
 		}
 		for i := range page {
 			x := &page[i]
-			h := domain.Holder{Slot: x.at(), Job: domain.JobID(x.Job), Since: at(x.ChangedAt), Left: max(span(x.EndsAt-now), 0)}
-			if r := running[x.Job]; r != nil && r.Token == x.Token {
-				h.Runner = r.Runner
+			h := domain.Holder{Slot: x.at(), Job: domain.JobID(x.Job), Over: true, Since: at(x.ChangedAt), Left: max(span(x.EndsAt-now), 0)}
+			if r := rows[x.Job]; r != nil && !x.Token.IsZero() && r.ClaimedAt <= x.ChangedAt { // it is no later claim's
+				h.Runner, h.Over = r.Runner, r.Token != x.Token
 			}
 			all = append(all, h)
 		}

@@ -152,20 +152,25 @@ func (s *store) takenSlots(ctx context.Context, keys []string, now int64) (all [
 
 // holding reads under which token the jobs run that run at all.
 func (s *store) holding(ctx context.Context, ids []key, fields ...string) (map[key]*row, error) {
+	return s.claims(ctx, ids, bson.D{{Key: "state", Value: domain.Running}}, fields...)
+}
+
+// claims reads the tokens of those of the jobs that are such.
+func (s *store) claims(ctx context.Context, ids []key, such bson.D, fields ...string) (map[key]*row, error) {
 	read := bson.D{{Key: "token", Value: 1}}
 	for _, name := range fields {
 		read = append(read, bson.E{Key: name, Value: 1})
 	}
-	running := make(map[key]*row, len(ids))
+	found := make(map[key]*row, len(ids))
 	for _, part := range chunks(ids, small) {
-		filter := bson.D{among(part), {Key: "state", Value: domain.Running}}
+		filter := append(bson.D{among(part)}, such...)
 		rows, err := readAll(ctx, s.jobs, filter, options.Find().SetBatchSize(writeBound).SetProjection(read))
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
-			running[rows[i].ID] = &rows[i]
+			found[rows[i].ID] = &rows[i]
 		}
 	}
-	return running, nil
+	return found, nil
 }

@@ -17,6 +17,9 @@ A key is printed as it is stored: l:GROUP:KEY of a limit, r:GROUP:KEY of a rate,
 mutex, c0:KEY of a chain (the number is the length of the tenant's name before the key). A
 slot that nobody holds any more may be kept for a while: a rate's until its window is over,
 a crashed runner's until its handler must be gone.
+Where the claim is over and its runner is named, that runner still uses the slot: the handler
+did not heed its end, or the runner passed the slot to another job under the same limit, one
+of those that rowlock jobs list --state running shows.
 Each list has at most 500 lines; more says that there are others.`
 
 // limits shows bounds and releases chains.
@@ -95,9 +98,18 @@ type heldView struct {
 	Key    string  `json:"key"`
 	Slot   int     `json:"slot"`
 	Job    string  `json:"job"` // "": only kept for a while
+	Over   bool    `json:"over"`
 	Runner string  `json:"runner"`
 	Since  moment  `json:"since"`
 	LeftMS float64 `json:"left_ms"`
+}
+
+// claim is what became of the claim that took the slot.
+func (h heldView) claim() string {
+	if h.Over {
+		return "over"
+	}
+	return "runs"
 }
 
 func viewLimits(ctx context.Context, b driving.Bounds) (v limitsView, err error) {
@@ -118,7 +130,7 @@ func viewLimits(ctx context.Context, b driving.Bounds) (v limitsView, err error)
 		if !h.Job.IsZero() {
 			job = h.Job.String()
 		}
-		v.Held = append(v.Held, heldView{h.Key, h.Index, job, h.Runner, moment(h.Since), millis(h.Left)})
+		v.Held = append(v.Held, heldView{h.Key, h.Index, job, h.Over, h.Runner, moment(h.Since), millis(h.Left)})
 	}
 	return v, nil
 }
@@ -137,9 +149,9 @@ func (v limitsView) printed(w io.Writer) error {
 	}
 	held := make([][]string, len(v.Held))
 	for i, h := range v.Held {
-		held[i] = []string{h.Key, h.Job, h.Runner, h.Since.String(), strconv.Itoa(h.Slot), spanText(h.LeftMS)}
+		held[i] = []string{h.Key, h.Job, h.claim(), h.Runner, h.Since.String(), strconv.Itoa(h.Slot), spanText(h.LeftMS)}
 	}
-	if err := grid(w, 4, []string{"key", "held by", "runner", "since", "slot", "kept for"}, held); err != nil {
+	if err := grid(w, 5, []string{"key", "held by", "claim", "runner", "since", "slot", "kept for"}, held); err != nil {
 		return err
 	}
 	return moreLine(w, v.More)

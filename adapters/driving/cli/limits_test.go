@@ -49,7 +49,7 @@ func someBounds() *fakeBounds {
 		},
 		held: []domain.Holder{
 			{Slot: domain.Slot{Key: "l:smtp:eu", Index: 3}, Job: id(7), Runner: "host-1", Since: now()},
-			{Slot: domain.Slot{Key: "r:smtp:", Index: 0}, Since: now(), Left: 1500 * time.Millisecond},
+			{Slot: domain.Slot{Key: "r:smtp:", Index: 0}, Over: true, Since: now(), Left: 1500 * time.Millisecond},
 		},
 		waiting: []driving.Waiting{{Key: "l:smtp:eu", N: 1000}, {Key: "m0:a\x1b[2Jb", N: 3, Exact: true}},
 		chains:  []domain.Chain{{Key: "c0:account:42", Job: id(8)}},
@@ -61,13 +61,13 @@ func TestLimits(t *testing.T) {
 	want := `{"declared":[` +
 		`{"kind":"mail","sort":"limit","group":"smtp","n":4,"window_ms":0,"declared_at":"2026-01-02T03:04:05.678Z"},` +
 		`{"kind":"mail","sort":"rate","group":"smtp","n":100,"window_ms":90000,"declared_at":"2026-01-02T03:04:05.678Z"}],"held":[` +
-		`{"key":"l:smtp:eu","slot":3,"job":"` + id(7).String() + `","runner":"host-1","since":"2026-01-02T03:04:05.678Z","left_ms":0},` +
-		`{"key":"r:smtp:","slot":0,"job":"","runner":"","since":"2026-01-02T03:04:05.678Z","left_ms":1500}],"more":false}` + "\n"
+		`{"key":"l:smtp:eu","slot":3,"job":"` + id(7).String() + `","over":false,"runner":"host-1","since":"2026-01-02T03:04:05.678Z","left_ms":0},` +
+		`{"key":"r:smtp:","slot":0,"job":"","over":true,"runner":"","since":"2026-01-02T03:04:05.678Z","left_ms":1500}],"more":false}` + "\n"
 	if got.code != 0 || got.out != want {
 		t.Errorf("%d, got\n%s, want\n%s", got.code, got.out, want)
 	}
 	text := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits").out
-	for _, part := range []string{"smtp", "90s", "l:smtp:eu", id(7).String(), "host-1", "1.5s"} {
+	for _, part := range []string{"smtp", "90s", "l:smtp:eu", id(7).String(), "runs", "over", "host-1", "1.5s"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}

@@ -118,9 +118,9 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 			if len(all) == limit || !p.held() && !p.ends.After(t.now) {
 				continue
 			}
-			h := domain.Holder{Slot: at, Job: p.ID, Since: p.changed, Left: max(0, p.ends.Sub(t.now))}
-			if r, runs := t.held(p.Ticket); runs {
-				h.Runner = r.Runner
+			h := domain.Holder{Slot: at, Job: p.ID, Over: true, Since: p.changed, Left: max(0, p.ends.Sub(t.now))}
+			if r, runs := t.held(p.Ticket); p.held() && !r.ClaimedAt.After(p.changed) { // it is no later claim's
+				h.Runner, h.Over = r.Runner, !runs
 			}
 			all = append(all, h)
 		}
