@@ -146,7 +146,9 @@ type Outcome struct {
 	// alone: also those of an outcome that is Dropped (slot/dropped) or settled
 	// again (slot/repeat).
 	Slots []domain.SlotEnd
-	Turn  bool // the job takes turns: its places follow what becomes of it (turn/dies)
+	// Turn says that the job takes turns: its places follow what becomes of it (turn/dies),
+	// but not an outcome that is Dropped or settled again (turn/late).
+	Turn bool
 	// Failure is added in the same write where the job dies by it (failure/added),
 	// once, however often that is settled (failure/once). Where it is refused the job
 	// dies without it (failure/refused).

@@ -72,6 +72,7 @@ func turnCases() []testCase {
 		{"block", turnBlock},
 		{"chains", turnChains},
 		{"unchain", turnUnchain},
+		{"late", turnLate},
 		{"cancel", turnCancel},
 		{"delete", turnDelete},
 		{"reschedule", turnReschedule},

@@ -271,6 +271,35 @@ func turnUnchain(c *rig) {
 	equalIDs(c, "jobs that start", sorted(idsStarted(c.start(10))), sorted([]domain.JobID{third, behind}))
 }
 
+// late: an outcome that is dropped, or settled again, leaves a released chain alone.
+func turnLate(c *rig) {
+	b := c.startOnly(c.one())
+	first := c.one(chain("c"), blocking)
+	r := c.request(1)
+	r.Lease = c.short()
+	got := c.startBy(r)
+	equalIDs(c, "started jobs", idsStarted(got), []domain.JobID{first})
+	stale, next := got[0], c.one(chain("c"))
+	c.pass(c.short() + time.Millisecond)
+	deadly := sweep()
+	deadly.Stalls.Max = -1
+	equal(c, "recovered jobs", len(c.recover(deadly).Jobs), 1)
+	equal(c, "released jobs", c.unchain("c").Dead, 1)
+	late := stale.with(done(stale.Claimed))
+	late.Turn = true
+	equal(c, "dropped outcomes", c.settle(late, b.with(done(b.Claimed))), []domain.JobID{stale.Job.ID})
+	equal(c, "chains after a dropped outcome", len(c.chains()), 0)
+	c.over(c.startOnly(next), done)
+
+	a := c.startOnly(c.one(chain("d"), blocking))
+	burial := a.with(died(a.Claimed))
+	burial.Turn = true
+	c.settled(burial)
+	equal(c, "released jobs", c.unchain("d").Dead, 1)
+	c.settled(burial)
+	equal(c, "chains after an outcome that was settled again", len(c.chains()), 0)
+}
+
 // unchain releases a chain.
 func (c *rig) unchain(key string) driven.Unchained {
 	c.Helper()

@@ -494,6 +494,21 @@ func turnMutants() []mutant {
 				return driven.Unchained{Dead: 1, Keys: []string{key}}, nil
 			}
 		}, []string{"turn/unchain"}},
+		{"lets a late outcome block a released chain again", func(b *broken, _ *Harness) {
+			late := false
+			b.onSettle = func(ctx context.Context, all []driven.Outcome) (driven.Settled, error) {
+				got, err := b.Store.Settle(ctx, all)
+				late = late || len(got.Dropped) > 0
+				return got, err
+			}
+			b.onChains = func(ctx context.Context, after string, n int) ([]domain.Chain, error) {
+				got, err := b.Store.Chains(ctx, after, n)
+				if late && after == "" {
+					got = append(got, domain.Chain{Key: "c0:again"})
+				}
+				return got, err
+			}
+		}, []string{"turn/late"}},
 		{"names no other keys of a released chain", func(b *broken, _ *Harness) {
 			b.onUnchain = func(ctx context.Context, key string) (driven.Unchained, error) {
 				answer, err := b.Store.Unchain(ctx, key)

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 
@@ -154,36 +155,77 @@ func (s *Store) batch(n int) func(context.Context, string, Work) error {
 	return s.write
 }
 
-// settle is one transaction. What the update did not find is looked up: a row
-// that says it was settled by our token was, by an earlier try of this call.
+// errSome ends a transaction whose claims have to be looked at first.
+var errSome = errors.New("some outcomes were not written")
+
+// settle is one transaction. What only claims that were held may have, a failure job or
+// a turn, needs a look before the update: for turns only where it does not find all.
 func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
-	run, bound, dead := s.batch(1), bounded(batch), burials(batch)
-	if bound || len(dead) > 0 {
+	look, turns := burials(batch), turnsOf(batch)
+	dropped, err = s.settleOnce(ctx, batch, look, turns)
+	if errors.Is(err, errSome) {
+		return s.settleOnce(ctx, batch, append(look, turns...), nil)
+	}
+	return dropped, err
+}
+
+// settleOnce looks whether some of the claims are held, and settles; of the blind ones it
+// only knows where all are written. What the update did not find is looked up: a row that
+// says it was settled by our token was, now or by an earlier try.
+func (s *Store) settleOnce(ctx context.Context, batch []driven.Outcome, look, blind []domain.Ticket) (dropped []domain.JobID, err error) {
+	run, bound := s.batch(1), bounded(batch)
+	if bound || len(look) > 0 {
 		run = s.write
 	}
 	err = run(ctx, "settle", func(ctx context.Context, c Conn) error {
 		dropped = nil
-		mourned, err := s.matched(ctx, c, s.t.held, dead)
+		written, err := s.matched(ctx, c, s.t.held, look)
 		if err != nil {
 			return err
 		}
 		n, err := s.settleRows(ctx, c, batch)
-		if err == nil && bound {
-			err = s.settleBounds(ctx, c, batch, n == len(batch))
+		switch {
+		case err != nil:
+			return err
+		case n == len(batch):
+			written = setOf(append(look, blind...))
+		case len(blind) > 0:
+			return errSome
+		default:
+			settled, err := s.matched(ctx, c, s.t.settled, ticketsOf(batch))
+			if err != nil {
+				return err
+			}
+			dropped = without(ticketsOf(batch), settled)
+			maps.DeleteFunc(written, func(t domain.Ticket, _ bool) bool { return !settled[t] })
 		}
-		if err == nil && n < len(batch) {
-			tickets := ticketsOf(batch)
-			var settled map[domain.Ticket]bool
-			settled, err = s.matched(ctx, c, s.t.settled, tickets)
-			dropped = without(tickets, settled)
-			maps.DeleteFunc(mourned, func(t domain.Ticket, _ bool) bool { return !settled[t] })
+		if bound {
+			err = s.settleBounds(ctx, c, batch, written)
 		}
-		if err != nil || len(mourned) == 0 {
+		if err != nil || len(written) == 0 {
 			return err
 		}
-		return s.addFailures(ctx, c, batch, mourned)
+		return s.addFailures(ctx, c, batch, written)
 	})
 	return dropped, err
+}
+
+// turnsOf are the claims whose jobs take turns.
+func turnsOf(batch []driven.Outcome) (all []domain.Ticket) {
+	for i := range batch {
+		if batch[i].Turn {
+			all = append(all, batch[i].Ticket)
+		}
+	}
+	return all
+}
+
+func setOf(tickets []domain.Ticket) map[domain.Ticket]bool {
+	set := make(map[domain.Ticket]bool, len(tickets))
+	for _, t := range tickets {
+		set[t] = true
+	}
+	return set
 }
 
 func ticketsOf(batch []driven.Outcome) []domain.Ticket {
@@ -199,21 +241,16 @@ func bounded(batch []driven.Outcome) bool {
 	return slices.ContainsFunc(batch, func(o driven.Outcome) bool { return o.Turn || len(o.Slots) > 0 })
 }
 
-// settleBounds gives back the slots, and has the turns follow what became of their
-// jobs: locked says that the rows of all these were written just now.
-func (s *Store) settleBounds(ctx context.Context, c Conn, batch []driven.Outcome, locked bool) error {
+// settleBounds gives back the slots, and has the turns follow what became of the jobs
+// that were written just now. A chain that was released meanwhile stays so.
+func (s *Store) settleBounds(ctx context.Context, c Conn, batch []driven.Outcome, written map[domain.Ticket]bool) error {
 	var free []driven.Holding
 	var turns []domain.JobID
 	for i := range batch {
 		o := &batch[i]
 		free = append(free, ends(o)...)
-		if o.Turn {
+		if o.Turn && written[o.Ticket] {
 			turns = append(turns, o.Ticket.ID)
-		}
-	}
-	if !locked {
-		if err := s.lockJobs(ctx, c, turns); err != nil {
-			return err
 		}
 	}
 	if _, err := s.giveBack(ctx, c, free, s.t.slots.hold); err != nil {
