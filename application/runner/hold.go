@@ -20,7 +20,17 @@ func (w *waker) nap() time.Duration {
 	if tick := w.tick(); tick > 0 {
 		at = min(at, now+tick)
 	}
-	return max(min(at, w.due(now))-now, time.Millisecond)
+	return max(min(at, w.due(now), w.recall(now))-now, time.Millisecond)
+}
+
+// recall is when keys are woken once more.
+func (w *waker) recall(now time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.again) == 0 {
+		return now + driven.NoNext
+	}
+	return w.repeat
 }
 
 // due is when expired slots are looked for next: when the store said that one is,

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type waker struct {
 	session *session
 	mu      sync.Mutex
 	keys    map[string]bool
+	again   map[string]bool  // keys at which somebody was made ready: at the next poll they may be free still
+	repeat  time.Duration    // when those are looked at
 	ends    []driven.Holding // slots to give back
 	busy    bool             // a call is in flight
 	soonest time.Duration    // when the next slot that this runner gave back for later is free; 0: none
@@ -205,16 +208,38 @@ func (w *waker) wake() bool {
 			w.rest()
 			return false
 		}
+		if woken.Jobs > 0 {
+			w.lookAgain(keys)
+		}
 		w.spread(woken)
 		w.share(keys, woken.Jobs)
 		w.rest()
 	}
 }
 
-// take gives some keys; whoever asks meanwhile learns that they are not woken yet.
-func (w *waker) take() []string {
+// lookAgain has keys woken once more at the next poll: who was made ready may not be
+// claimed soon, in a queue that is busy or of a kind that is paused, and others that wait
+// for the key may.
+func (w *waker) lookAgain(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.again) == 0 {
+		w.again, w.repeat = make(map[string]bool, len(keys)), w.session.clock.now()+w.session.cfg.Poll
+	}
+	for _, key := range keys {
+		w.again[key] = true
+	}
+}
+
+// take gives some keys; whoever asks meanwhile learns that they are not woken yet.
+func (w *waker) take() []string {
+	now := w.session.clock.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.again) > 0 && now >= w.repeat {
+		maps.Copy(w.keys, w.again)
+		w.again = nil
+	}
 	keys := make([]string, 0, min(len(w.keys), wakeBatch))
 	for key := range w.keys {
 		if len(keys) == wakeBatch {
