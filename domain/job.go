@@ -213,7 +213,9 @@ func (n *NewJob) validateBounds() error {
 		hint = "a job that takes turns needs its keys, and only that one"
 	case len(n.Keys) > MaxKeys:
 		hint = fmt.Sprintf("there are %d keys, the limit is %d", len(n.Keys), MaxKeys)
-	case n.OnDead > Block || n.OnDead == Block && n.Turn != TurnChain:
+	case n.OnDead > Block:
+		hint = fmt.Sprintf("OnDead is %d, it must be Continue or Block", n.OnDead)
+	case n.OnDead == Block && n.Turn != TurnChain:
 		hint = "only a chain can be blocked by its dead"
 	default:
 		return nil

@@ -89,7 +89,7 @@ func TestNewJobIsRefused(t *testing.T) {
 		{"101 keys", "there are 101", func(n *domain.NewJob) { n.Turn, n.Keys = domain.TurnChain, keys(101) }},
 		{"a plain job that blocks", "only a chain", func(n *domain.NewJob) { n.OnDead = domain.Block }},
 		{"a mutex that blocks", "only a chain", func(n *domain.NewJob) { n.Turn, n.Keys, n.OnDead = domain.TurnMutex, []string{"a"}, domain.Block }},
-		{"an OnDead of no sort", "only a chain", func(n *domain.NewJob) { n.Turn, n.Keys, n.OnDead = domain.TurnChain, []string{"a"}, 2 }},
+		{"an OnDead of no sort", "OnDead is 2", func(n *domain.NewJob) { n.Turn, n.Keys, n.OnDead = domain.TurnChain, []string{"a"}, 2 }},
 		{"priority too low", "the priority is -32769", func(n *domain.NewJob) { n.Priority = domain.MinPriority - 1 }},
 		{"priority too high", "the priority is 32768", func(n *domain.NewJob) { n.Priority = domain.MaxPriority + 1 }},
 		{"attempts below 0", "the attempts are -1", func(n *domain.NewJob) { n.MaxAttempts = -1 }},

@@ -122,7 +122,7 @@ func (b *Bounds) Release(ctx context.Context, key string) (driving.Released, err
 	const op = "release chain"
 	name := domain.CleanText(key, domain.MaxBound)
 	if k, ok := domain.ParseBoundKey(key); !ok || k.Sort != domain.BoundChain {
-		return driving.Released{}, &domain.Fault{Code: domain.Invalid, Op: op, Subject: name, Hint: "give the key of a chain as the list of blocked chains has it"}
+		return driving.Released{}, &domain.Fault{Code: domain.Invalid, Op: op, Subject: name, Hint: "give the key of a chain as the list of blocked chains has it; what a limit or a mutex holds is free when its job ends: cancel that, or end its runner"}
 	}
 	if _, err := domain.ScopeOf(ctx); err != nil {
 		return driving.Released{}, err

@@ -116,6 +116,9 @@ func (c Config) check() error {
 		if err := domain.ValidateName("queue", queue, domain.MaxQueue); err != nil {
 			return err
 		}
+		if _, named := c.Queues[queue]; len(c.Queues) > 0 && !named {
+			return unfit("Fair", "it names the queue %q, which is not among Queues", queue)
+		}
 	}
 	return crews("Lanes", "lane", c.Lanes)
 }

@@ -166,6 +166,7 @@ func TestSettings(t *testing.T) {
 		"renewals":               {Renew: -1}, "lease": {Lease: -time.Second}, "tiny lease": {Lease: time.Millisecond},
 		"poll": {Poll: -1}, "poll over the lease": {Poll: time.Minute, Lease: time.Minute}, "concurrency": {Concurrency: -1},
 		"workers": {Queues: runner.Queues{"a": 0}}, "queue": {Queues: runner.Queues{"": 1}}, "stop": {StopTimeout: -1},
+		"fair":    {Queues: runner.Queues{"a": 1}, Fair: []string{"b"}},
 		"timeout": {Timeout: -1}, "retry": {Retry: domain.RetryPolicy{Base: 1}}, "keep": {Keep: domain.Retention{Dead: 1}},
 	} {
 		if _, err := runner.New(cfg, deps); domain.CodeOf(err) != domain.Invalid || domain.HintOf(err) == "" {

@@ -26,10 +26,13 @@ type Rate struct {
 	Key    func(args []byte) string // as a Limit's
 }
 
-// Limited declares the kind's limit. It needs a timeout: a handler that never
+// Limited declares the kind's one limit. It needs a timeout: a handler that never
 // ends would keep its place for ever.
 func Limited(l Limit) Option {
 	return func(e *Entry) error {
+		if e.Limit.N != 0 {
+			return e.second("limit", e.Limit.Group)
+		}
 		e.Limit = l
 		if e.Limit.Group == "" {
 			e.Limit.Group = e.Kind
@@ -38,15 +41,22 @@ func Limited(l Limit) Option {
 	}
 }
 
-// Rated declares the kind's rate. It needs a timeout, as Limited does.
+// Rated declares the kind's one rate. It needs a timeout, as Limited does.
 func Rated(r Rate) Option {
 	return func(e *Entry) error {
+		if e.Rate.N != 0 {
+			return e.second("rate", e.Rate.Group)
+		}
 		e.Rate = r
 		if e.Rate.Group == "" {
 			e.Rate.Group = e.Kind
 		}
 		return e.rate().Validate()
 	}
+}
+
+func (e *Entry) second(sort, group string) error {
+	return refuse(domain.Invalid, e.Kind, fmt.Sprintf("it has a %s already, that of group %q; a kind has one limit and one rate", sort, group))
 }
 
 // Lane makes the kind share the workers of that lane of the runner, apart from

@@ -1,6 +1,7 @@
 package work_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -32,8 +33,14 @@ func TestBoundsAreDeclared(t *testing.T) {
 
 func TestBoundsAreRefused(t *testing.T) {
 	for name, opt := range map[string]work.Option{
-		"no N":              work.Limited(work.Limit{}),
-		"a negative N":      work.Limited(work.Limit{N: -1}),
+		"no N":         work.Limited(work.Limit{}),
+		"a negative N": work.Limited(work.Limit{N: -1}),
+		"two limits": func(e *work.Entry) error {
+			return errors.Join(work.Limited(work.Limit{N: 1, Group: "g"})(e), work.Limited(work.Limit{N: 50, Group: "h"})(e))
+		},
+		"two rates": func(e *work.Entry) error {
+			return errors.Join(work.Rated(work.Rate{N: 1, Window: time.Second})(e), work.Rated(work.Rate{N: 2, Window: time.Minute})(e))
+		},
 		"too many":          work.Limited(work.Limit{N: domain.MaxSlots + 1}),
 		"no window":         work.Rated(work.Rate{N: 1}),
 		"a long group":      work.Limited(work.Limit{N: 1, Group: strings.Repeat("g", domain.MaxGroup+1)}),

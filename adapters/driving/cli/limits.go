@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +18,12 @@ A key is printed as it is stored: l:GROUP:KEY of a limit, r:GROUP:KEY of a rate,
 mutex, c0:KEY of a chain (the number is the length of the tenant's name before the key). A
 slot that nobody holds any more may be kept for a while: a rate's until its window is over,
 a crashed runner's until its handler must be gone.
-Where the claim is over and its runner is named, that runner still uses the slot: the handler
+Where the claim is over but the slot is kept on and on, a runner still uses it: the handler
 did not heed its end, or the runner passed the slot to another job under the same limit, one
-of those that rowlock jobs list --state running shows.
+of those that rowlock jobs list --state running shows. Where its runner is not named any
+more, rowlock jobs show has it in the history: end that process to free the slot.
+A limit whose n is none was declared once and is no more. With a tenant in scope only its
+own mutexes and chains are shown: limits and rates are everybody's.
 Each list has at most 500 lines; more says that there are others.`
 
 // limits shows bounds and releases chains.
@@ -142,7 +146,11 @@ func (v limitsView) printed(w io.Writer) error {
 		if d.WindowMS > 0 {
 			window = spanText(d.WindowMS)
 		}
-		declared[i] = []string{d.Kind, d.Sort.String(), d.Group, d.At.String(), strconv.Itoa(d.N), window}
+		n := "none"
+		if d.N > 0 {
+			n = strconv.Itoa(d.N)
+		}
+		declared[i] = []string{d.Kind, d.Sort.String(), d.Group, d.At.String(), n, window}
 	}
 	if err := grid(w, 4, []string{"kind", "sort", "group", "declared", "n", "window"}, declared); err != nil {
 		return err
@@ -228,5 +236,5 @@ func spanText(ms float64) string {
 	if ms == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(ms/1000, 'f', -1, 64) + "s"
+	return time.Duration(ms * float64(time.Millisecond)).String()
 }

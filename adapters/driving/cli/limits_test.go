@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d, got\n%s, want\n%s", got.code, got.out, want)
 	}
 	text := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits").out
-	for _, part := range []string{"smtp", "90s", "l:smtp:eu", id(7).String(), "runs", "over", "host-1", "1.5s"} {
+	for _, part := range []string{"smtp", "1m30s", "l:smtp:eu", id(7).String(), "runs", "over", "host-1", "1.5s"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}

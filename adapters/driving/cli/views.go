@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +89,7 @@ func viewWhole(j *domain.Job) (wholeView, error) {
 	}
 	v := wholeView{
 		jobView: viewJob(j), Args: rawOrNull(j.Args), ArgsGone: j.Forgotten, Result: rawOrNull(j.Result), Meta: rawOrNull(j.Meta),
-		Failure: j.FailureKind, ForgetArgs: j.ForgetArgs, LimitKey: j.LimitKey, Keys: slices.Concat([]string{}, j.Keys),
+		Failure: j.FailureKind, ForgetArgs: j.ForgetArgs, LimitKey: j.LimitKey, Keys: append([]string{}, j.Keys...),
 		TimeoutMS: millis(j.Timeout), RanMS: millis(j.Ran), LeaseUntil: moment(j.LeaseUntil),
 		Keep:    keepView{keepText(j.Keep.Done), keepText(j.Keep.Dead), keepText(j.Keep.Cancelled)},
 		History: make([]noteView, 0, len(notes)),
