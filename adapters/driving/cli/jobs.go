@@ -76,9 +76,9 @@ func (s *shell) answerJobs(jobs []domain.Job, limit int) error {
 		rows := make([][]string, len(jobs))
 		for i := range jobs {
 			j := &jobs[i]
-			rows[i] = []string{j.ID.String(), j.Kind, j.Queue, j.State.String(), attemptsText(j), moment(j.RunAt).String(), domain.CleanText(j.Error, 80)}
+			rows[i] = []string{j.ID.String(), j.Kind, j.Queue, j.State.String(), attemptsText(j), moment(j.RunAt).String(), domain.CleanText(detail(j), 80)}
 		}
-		if err := grid(w, 7, []string{"id", "kind", "queue", "state", "attempts", "run at", "error"}, rows); err != nil {
+		if err := grid(w, 7, []string{"id", "kind", "queue", "state", "attempts", "run at", "detail"}, rows); err != nil {
 			return err
 		}
 		if len(jobs) == limit {
@@ -86,6 +86,19 @@ func (s *shell) answerJobs(jobs []domain.Job, limit int) error {
 		}
 		return nil
 	})
+}
+
+// detail is what a job waits for or who runs it, else its last error.
+func detail(j *domain.Job) string {
+	switch {
+	case j.State == domain.Blocked:
+		return "waits for " + j.BlockedOn
+	case j.State == domain.Running && j.Stuck:
+		return "stuck on " + j.Runner
+	case j.State == domain.Running:
+		return "on " + j.Runner
+	}
+	return j.Error
 }
 
 // jobsShow prints everything of one job.
@@ -126,6 +139,9 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		{"claimed", v.ClaimedAt.String()},
 		{"finished", v.FinishedAt.String()},
 		{"runner", j.Runner},
+		{"lease until", onlyIf(!j.LeaseUntil.IsZero(), v.LeaseUntil.String())},
+		{"stuck", onlyIf(j.Stuck, "its handler runs on after its timeout")},
+		{"timeout", spanText(v.TimeoutMS)},
 		{"tenant", j.Tenant},
 		{"unique", j.UniqueKey},
 		{"batch", v.Batch},
@@ -133,7 +149,10 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		{"waits for", j.BlockedOn},
 		{"limit key", j.LimitKey},
 		{v.Turn, strings.Join(j.Keys, ", ")},
+		{"on dead", onlyIf(j.Turn == domain.TurnChain, v.OnDead)},
+		{"tags", strings.Join(j.Tags, ", ")},
 		{"stalls", strconv.Itoa(j.Stalls)},
+		{"snoozes", onlyIf(j.Snoozes > 0, strconv.Itoa(j.Snoozes))},
 		{"error", j.Error},
 		{"result", string(j.Result)},
 		{"meta", string(j.Meta)},
@@ -143,16 +162,23 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		if row[1] == "" {
 			continue
 		}
-		if err := line(w, "%-10s %s", row[0], row[1]); err != nil {
+		if err := line(w, "%-11s %s", row[0], row[1]); err != nil {
 			return err
 		}
 	}
 	return printHistory(w, v.History)
 }
 
+func onlyIf(such bool, text string) string {
+	if such {
+		return text
+	}
+	return ""
+}
+
 func printHistory(w io.Writer, notes []noteView) error {
 	for _, n := range notes {
-		if err := line(w, "%-10s %s attempt %d, ran %.3f ms, %s: %s", "history", n.At, n.Attempt, n.RanMS, n.Runner, n.Message); err != nil {
+		if err := line(w, "%-11s %s attempt %d, ran %v, %s: %s", "history", n.At, n.Attempt, spanOf(n.RanMS), n.Runner, n.Message); err != nil {
 			return err
 		}
 	}

@@ -236,5 +236,7 @@ func spanText(ms float64) string {
 	if ms == 0 {
 		return ""
 	}
-	return time.Duration(ms * float64(time.Millisecond)).String()
+	return spanOf(ms).String()
 }
+
+func spanOf(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
