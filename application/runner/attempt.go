@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,9 @@ var (
 	errCancelled = domain.ErrCancelled
 	errShutdown  = domain.ErrShutdown
 )
+
+// errRunsOn is why a claim is given back that came to where the job's last handler is.
+var errRunsOn = errors.New("its handler of an earlier claim runs on in this process and heeds no end; only the end of the process stops it")
 
 // phase is where an attempt stands. It moves by compare-and-swap alone, so that
 // worker, keepers and Stop never both decide about one attempt.

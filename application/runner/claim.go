@@ -64,7 +64,9 @@ func (l *lane) accept(jobs []driven.Claimed, sent time.Duration, n int) error {
 	}
 	for _, a := range s.held.add(batch) { // its handler still runs here, under a claim that was lost
 		a.phase.Store(finished)
-		s.completer.add(a.release(s.cfg.Lease/2, 0))
+		back := a.release(s.cfg.Lease/2, 0)
+		back.err = errRunsOn
+		s.completer.add(back)
 	}
 	l.load.Add(int64(len(batch)))
 	fit, bounded, stay := batch[:0], []*attempt(nil), 0

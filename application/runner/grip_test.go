@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -252,5 +253,31 @@ func TestAJobThatComesBackBeforeTheAnswerRuns(t *testing.T) {
 		if k.count(domain.EventReleased) > 0 {
 			t.Errorf("%d were given back", k.count(domain.EventReleased))
 		}
+	})
+}
+
+// A handler that outlives its attempt is told of whenever its job's next attempt comes to
+// where it runs on.
+func TestWhatRunsOnIsToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		var g gauge
+		k.handle("k", stubborn(&g, time.Minute, time.Second), work.Timeout(2*time.Second), work.Backoff(func(int, error) time.Duration { return time.Second }))
+		k.started(lease(4 * time.Second))
+		id := k.put("k", 1)
+		time.Sleep(30 * time.Second)
+		k.mu.Lock()
+		told := 0
+		for _, e := range k.events {
+			if e.Type == domain.EventReleased && e.Err != nil && strings.Contains(e.Err.Error(), "runs on in this process") {
+				told++
+			}
+		}
+		k.mu.Unlock()
+		if told < 5 || told > 15 || g.peak() != 1 {
+			t.Errorf("it was told of %d times in 30 s, %d ran at once", told, g.peak())
+		}
+		time.Sleep(time.Minute)
+		k.wantState(domain.Done, id...)
 	})
 }
