@@ -14,7 +14,7 @@ const (
 	EventSnoozed
 	EventDied
 	EventCancelled // given up by its handler, or by an operator while it ran
-	EventReleased  // given back unrun at a stop
+	EventReleased  // given back unrun
 	EventStalled   // a claim's lease ran out and it was put back
 	EventLeaseLost
 	EventTimedOut

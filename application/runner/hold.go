@@ -20,17 +20,20 @@ func (w *waker) nap() time.Duration {
 	if tick := w.tick(); tick > 0 {
 		at = min(at, now+tick)
 	}
-	return max(min(at, w.due(now), w.recall(now))-now, time.Millisecond)
+	return max(min(at, w.due(now), w.againAt(now))-now, time.Millisecond)
 }
 
-// recall is when keys are woken once more.
-func (w *waker) recall(now time.Duration) time.Duration {
+// againAt is when keys are woken once more.
+func (w *waker) againAt(now time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.again) == 0 {
-		return now + driven.NoNext
+	switch {
+	case len(w.recall) > 0:
+		return now
+	case len(w.again) > 0:
+		return w.repeat
 	}
-	return w.repeat
+	return now + driven.NoNext
 }
 
 // due is when expired slots are looked for next: when the store said that one is,

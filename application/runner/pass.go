@@ -1,6 +1,9 @@
 package runner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // passMost is how long a slot may go from job to job before it is given back. So long
 // a limit that was lowered waits for this runner, and who waits for the slot elsewhere.
@@ -10,9 +13,9 @@ const passMost = 100 * time.Millisecond
 // runner's own jobs are close by and would always be first.
 const leaveTime = 20 * time.Millisecond
 
-// pass hands the slot of an attempt whose handler is gone to the first who waits here
-// for one of the same bucket, if it is of the same kind: by now the store may have others
-// of the group under another limit. Or it lays it by for who is claimed in a moment. The store
+// pass hands the slot of an attempt whose handler is gone to the first of its kind who
+// waits here for one of the same bucket: by now the store may have other kinds of the group
+// under another limit. Or it lays it by for who is claimed in a moment. The store
 // hears nothing of it: there the slot stays taken, under the ticket of the job that took
 // it, until the last who has it gives it back.
 func (s *session) pass(a *attempt) {
@@ -65,15 +68,17 @@ func (l *lane) bequeath(h holding, b *bucket) bool {
 	return false
 }
 
-// heir takes out the first who waits for a slot of the bucket, if it is of the kind.
+// heir takes out the first of the kind who waits for a slot of the bucket.
 func (l *lane) heir(b *bucket, kind string) *attempt {
 	l.ante.mu.Lock()
 	defer l.ante.mu.Unlock()
 	line := l.ante.lines[b]
-	if len(line) == 0 || line[0].claim.Job.Kind != kind {
+	at := slices.IndexFunc(line, func(a *attempt) bool { return a.claim.Job.Kind == kind })
+	if at < 0 {
 		return nil
 	}
-	first := line[0]
+	first := line[at]
+	copy(line[1:], line[:at]) // the others keep their order; mostly there are none before it
 	line[0] = nil
 	if l.ante.lines[b] = line[1:]; len(line) == 1 {
 		delete(l.ante.lines, b)
@@ -91,11 +96,11 @@ func (l *lane) lend() {
 			if !late && l.bequeath(h, b) {
 				continue
 			}
-			if late || l.awaits(b) || !b.lay(h) { // who waits is of another kind
+			if late || l.awaits(b) || !b.lay(h) {
 				s.waker.giveBack(h)
 				continue
 			}
-			break // nobody waits
+			break // nobody waits, of whatever kind
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ type waker struct {
 	keys    map[string]bool
 	again   map[string]bool  // keys at which somebody was made ready: at the next poll they may be free still
 	repeat  time.Duration    // when those are looked at
+	recall  map[string]bool  // of which some are looked at now
 	ends    []driven.Holding // slots to give back
 	busy    bool             // a call is in flight
 	soonest time.Duration    // when the next slot that this runner gave back for later is free; 0: none
@@ -217,17 +217,19 @@ func (w *waker) wake() bool {
 	}
 }
 
-// lookAgain has keys woken once more at the next poll: who was made ready may not be
-// claimed soon, in a queue that is busy or of a kind that is paused, and others that wait
-// for the key may.
+// lookAgain has keys of limits and rates woken once more at the next poll: who was made
+// ready may not be claimed soon, in a queue that is busy or of a kind that is paused, and
+// others that wait for the key may. A turn is the first's alone.
 func (w *waker) lookAgain(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.again) == 0 {
-		w.again, w.repeat = make(map[string]bool, len(keys)), w.session.clock.now()+w.session.cfg.Poll
+		w.again, w.repeat = make(map[string]bool), w.session.clock.now()+w.session.cfg.Poll
 	}
 	for _, key := range keys {
-		w.again[key] = true
+		if k, ok := domain.ParseBoundKey(key); ok && !k.Sort.Turns() {
+			w.again[key] = true
+		}
 	}
 }
 
@@ -236,19 +238,22 @@ func (w *waker) take() []string {
 	now := w.session.clock.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.again) > 0 && now >= w.repeat {
-		maps.Copy(w.keys, w.again)
-		w.again = nil
+	if len(w.recall) == 0 && now >= w.repeat {
+		w.recall, w.again = w.again, nil
 	}
-	keys := make([]string, 0, min(len(w.keys), wakeBatch))
-	for key := range w.keys {
+	from := w.keys
+	if len(from) == 0 { // in calls of their own: what they say is of none but these
+		from = w.recall
+	}
+	keys := make([]string, 0, min(len(from), wakeBatch))
+	for key := range from {
 		if len(keys) == wakeBatch {
 			break
 		}
 		keys = append(keys, key)
 	}
 	for _, key := range keys {
-		delete(w.keys, key)
+		delete(from, key)
 	}
 	w.busy = len(keys) > 0
 	slices.Sort(keys)

@@ -146,7 +146,8 @@ type Declarer interface {
 	// Declare stores the limits and rates of the kinds: all that each of them has,
 	// from now on. Whoever shares a group has the N and window that were stored
 	// last (bound/newest). What a kind had before and has no more is kept with N = 0
-	// (bound/declared).
+	// (bound/declared). Jobs that wait in a group which their kind leaves for another
+	// are made ready (bound/moved).
 	Declare(ctx context.Context, kinds []string, all []domain.Declaration) error
 	// Declared lists what was declared, by kind and sort, at most limit after the
 	// kind; those with N = 0 too.

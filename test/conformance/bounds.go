@@ -26,6 +26,7 @@ func boundCases() []testCase {
 		{"slower", boundSlower},
 		{"raised", boundRaised},
 		{"removed", boundRemoved},
+		{"moved", boundMoved},
 		{"edited", boundEdited},
 		{"pages", boundPages},
 		{"waits", boundWaits},

@@ -173,3 +173,32 @@ func boundRemoved(c *rig) {
 	c.woken(1, limit("")) // nobody declares it: all that wait may try
 	equalIDs(c, "jobs started without any limit", idsStarted(c.start(10)), stay)
 }
+
+// moved: jobs that wait in a group are held to it no more once their kind is in another
+// one, however full that group is and whoever else waits there.
+func boundMoved(c *rig) {
+	c.declare(limited(kind, 1), limited(other, 1))
+	c.one(ofKind(other))
+	equal(c, "started jobs", len(c.start(1)), 1)
+	leave := c.add(c.job(), c.job(limitKey("a")))
+	busy := c.startOnly(leave[1])
+	second := c.one(limitKey("a"))
+	stay := c.add(c.jobs(2, ofKind(other))...)
+	c.startNone()
+	c.parkedOn(limit(""), append(stay, leave[0])...)
+	c.parkedOn(limit("a"), second)
+	moved := domain.Declaration{Kind: kind, Sort: domain.BoundLimit, Group: "elsewhere", N: 1}
+	c.declare(moved)
+	c.readyAll(leave[0], second)
+	c.parkedOn(limit(""), stay...)
+	equalIDs(c, "jobs that start in the other group", sorted(idsStarted(c.start(10))), sorted([]domain.JobID{leave[0], second}))
+	third := c.one()
+	c.startNone()
+	c.parkedOn(moved.Key(""), third)
+	c.declare(moved)
+	c.parkedOn(moved.Key(""), third)
+	c.declareFor([]string{kind})
+	equal(c, "loosened jobs", c.loosen(10).Jobs, 1)
+	c.over(busy, done)
+	c.parkedOn(limit(""), stay...)
+}

@@ -257,6 +257,19 @@ func declareMutants() []mutant {
 				return b.Store.Declare(ctx, kinds, all)
 			}
 		}, []string{"bound/newest", "bound/declared", "bound/lowered", "bound/slower", "bound/raised", "bound/removed", "bound/names"}},
+		{"moves no kind to another group", func(b *broken, _ *Harness) {
+			b.onDeclare = func(ctx context.Context, kinds []string, all []domain.Declaration) error {
+				stored, _ := b.Store.Declared(ctx, "", 100)
+				for _, d := range all {
+					for _, old := range stored {
+						if old.Kind == d.Kind && old.Sort == d.Sort && old.Group != d.Group {
+							return nil
+						}
+					}
+				}
+				return b.Store.Declare(ctx, kinds, all)
+			}
+		}, []string{"bound/moved"}},
 		{"forgets what is declared no more", func(b *broken, _ *Harness) {
 			b.onDeclared = func(ctx context.Context, after string, n int) ([]domain.Declaration, error) {
 				got, err := b.Store.Declared(ctx, after, n)

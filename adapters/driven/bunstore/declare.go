@@ -95,7 +95,8 @@ func (s *Store) redeclare(ctx context.Context, change func(stored []domain.Decla
 	if want = change(stored); len(want) == 0 {
 		return nil
 	}
-	return s.write(ctx, "declare bounds", func(ctx context.Context, c Conn) error {
+	var left []domain.Declaration
+	err = s.write(ctx, "declare bounds", func(ctx context.Context, c Conn) error {
 		stored, err := s.declarations(ctx, c, s.t.bounds.all)
 		if err != nil {
 			return err
@@ -104,8 +105,51 @@ func (s *Store) redeclare(ctx context.Context, change func(stored []domain.Decla
 		for _, d := range stored {
 			known[declaredAt{d.Kind, d.Sort}] = true
 		}
-		return s.writeDeclarations(ctx, c, change(stored), known)
+		want := change(stored)
+		left = leftBy(stored, want)
+		return s.writeDeclarations(ctx, c, want, known)
 	})
+	for _, old := range left {
+		if err == nil {
+			err = s.leave(ctx, old)
+		}
+	}
+	return err
+}
+
+// leftBy are the declarations whose kinds are in another group from now on.
+func leftBy(stored, want []domain.Declaration) (left []domain.Declaration) {
+	for _, old := range stored {
+		if slices.ContainsFunc(want, func(d domain.Declaration) bool {
+			return d.Kind == old.Kind && d.Sort == old.Sort && d.Group != old.Group
+		}) {
+			left = append(left, old)
+		}
+	}
+	return left
+}
+
+// leave makes ready who waits in a group that its kind has left, some at a time.
+func (s *Store) leave(ctx context.Context, old domain.Declaration) error {
+	for {
+		var found []Waiter
+		err := s.read(ctx, "declare bounds", func(ctx context.Context, c Conn) (err error) {
+			found, err = s.bound(ctx, c, old, wakeBound)
+			return err
+		})
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if _, err := s.ready(ctx, "declare bounds", found); err != nil {
+			return err
+		}
+	}
+}
+
+// bound finds jobs of the declaration's kind that wait in its group.
+func (s *Store) bound(ctx context.Context, c Conn, d domain.Declaration, limit int) ([]Waiter, error) {
+	low := d.Key("") // ends with ':', which ';' follows
+	return Waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit)
 }
 
 func (s *Store) writeDeclarations(ctx context.Context, c Conn, want []domain.Declaration, known map[declaredAt]bool) error {
@@ -211,8 +255,7 @@ func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 				continue
 			}
 			var some []Waiter
-			low := d.Key("") // ends with ':', which ';' follows
-			some, err = Waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit+1-len(found))
+			some, err = s.bound(ctx, c, d, limit+1-len(found))
 			found = append(found, some...)
 		}
 		return err

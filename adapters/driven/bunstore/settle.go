@@ -155,16 +155,17 @@ func (s *Store) batch(n int) func(context.Context, string, Work) error {
 	return s.write
 }
 
-// errSome ends a transaction whose claims have to be looked at first.
-var errSome = errors.New("some outcomes were not written")
+// errSome ends a transaction whose claims have to be looked at first. It is a fault, and
+// so no error of the database that had to be told from others.
+var errSome = &domain.Fault{Code: domain.Contended, Op: "settle", Hint: "some claims are over"}
 
 // settle is one transaction. What only claims that were held may have, a failure job or
 // a turn, needs a look before the update: for turns only where it does not find all.
 func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []domain.JobID, err error) {
 	look, turns := burials(batch), turnsOf(batch)
-	dropped, err = s.settleOnce(ctx, batch, look, turns)
+	dropped, err = s.settleOnce(ctx, batch, look, turns, nil)
 	if errors.Is(err, errSome) {
-		return s.settleOnce(ctx, batch, append(look, turns...), nil)
+		return s.settleOnce(ctx, batch, append(look, turns...), nil, jobsOf(turns))
 	}
 	return dropped, err
 }
@@ -172,14 +173,14 @@ func (s *Store) settle(ctx context.Context, batch []driven.Outcome) (dropped []d
 // settleOnce looks whether some of the claims are held, and settles; of the blind ones it
 // only knows where all are written. What the update did not find is looked up: a row that
 // says it was settled by our token was, now or by an earlier try.
-func (s *Store) settleOnce(ctx context.Context, batch []driven.Outcome, look, blind []domain.Ticket) (dropped []domain.JobID, err error) {
+func (s *Store) settleOnce(ctx context.Context, batch []driven.Outcome, look, blind []domain.Ticket, lock []domain.JobID) (dropped []domain.JobID, err error) {
 	run, bound := s.batch(1), bounded(batch)
 	if bound || len(look) > 0 {
 		run = s.write
 	}
 	err = run(ctx, "settle", func(ctx context.Context, c Conn) error {
 		dropped = nil
-		written, err := s.matched(ctx, c, s.t.held, look)
+		written, err := s.heldOf(ctx, c, look, lock)
 		if err != nil {
 			return err
 		}
@@ -208,37 +209,6 @@ func (s *Store) settleOnce(ctx context.Context, batch []driven.Outcome, look, bl
 		return s.addFailures(ctx, c, batch, written)
 	})
 	return dropped, err
-}
-
-// turnsOf are the claims whose jobs take turns.
-func turnsOf(batch []driven.Outcome) (all []domain.Ticket) {
-	for i := range batch {
-		if batch[i].Turn {
-			all = append(all, batch[i].Ticket)
-		}
-	}
-	return all
-}
-
-func setOf(tickets []domain.Ticket) map[domain.Ticket]bool {
-	set := make(map[domain.Ticket]bool, len(tickets))
-	for _, t := range tickets {
-		set[t] = true
-	}
-	return set
-}
-
-func ticketsOf(batch []driven.Outcome) []domain.Ticket {
-	tickets := make([]domain.Ticket, len(batch))
-	for i := range batch {
-		tickets[i] = batch[i].Ticket
-	}
-	return tickets
-}
-
-// bounded says whether anything but the rows of the jobs has to be written.
-func bounded(batch []driven.Outcome) bool {
-	return slices.ContainsFunc(batch, func(o driven.Outcome) bool { return o.Turn || len(o.Slots) > 0 })
 }
 
 // settleBounds gives back the slots, and has the turns follow what became of the jobs

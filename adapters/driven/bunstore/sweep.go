@@ -144,7 +144,7 @@ func HeldText(d *Dialect) string {
 	whose := "FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND "
 	return d.Forms.Select(Select{
 		Columns: "j.bound, j.slot, j.job, j.changed_at, j.ends_at - " + d.Words.Now +
-			", (SELECT b.runner " + whose + "j.token IS NOT NULL AND b.claimed_at <= j.changed_at)" +
+			", (SELECT b.runner " + whose + "(b.token = j.token OR j.token IS NOT NULL AND b.claimed_at <= j.changed_at))" +
 			", CASE WHEN EXISTS (SELECT 1 " + whose + "b.token = j.token) THEN 0 ELSE 1 END",
 		From: d.Table("slots"), Where: pageWhere + " AND " + TakenWhere(d, "j"), Order: "j.bound, j.slot", Limit: "$4",
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 // The turns of a job are rows of job_keys, one for each of its keys. What they say
@@ -106,6 +107,54 @@ func (s *Store) lockJobs(ctx context.Context, c Conn, ids []domain.JobID) error 
 		}
 	}
 	return nil
+}
+
+// turnsOf are the claims whose jobs take turns.
+func turnsOf(batch []driven.Outcome) (all []domain.Ticket) {
+	for i := range batch {
+		if batch[i].Turn {
+			all = append(all, batch[i].Ticket)
+		}
+	}
+	return all
+}
+
+func jobsOf(tickets []domain.Ticket) []domain.JobID {
+	ids := make([]domain.JobID, len(tickets))
+	for i, t := range tickets {
+		ids[i] = t.ID
+	}
+	return ids
+}
+
+// heldOf looks which claims are held. The rows of some jobs are locked first: another
+// try of this call must not come between the look and the update.
+func (s *Store) heldOf(ctx context.Context, c Conn, look []domain.Ticket, lock []domain.JobID) (map[domain.Ticket]bool, error) {
+	if err := s.lockJobs(ctx, c, lock); err != nil {
+		return nil, err
+	}
+	return s.matched(ctx, c, s.t.held, look)
+}
+
+func setOf(tickets []domain.Ticket) map[domain.Ticket]bool {
+	set := make(map[domain.Ticket]bool, len(tickets))
+	for _, t := range tickets {
+		set[t] = true
+	}
+	return set
+}
+
+func ticketsOf(batch []driven.Outcome) []domain.Ticket {
+	tickets := make([]domain.Ticket, len(batch))
+	for i := range batch {
+		tickets[i] = batch[i].Ticket
+	}
+	return tickets
+}
+
+// bounded says whether anything but the rows of the jobs has to be written.
+func bounded(batch []driven.Outcome) bool {
+	return slices.ContainsFunc(batch, func(o driven.Outcome) bool { return o.Turn || len(o.Slots) > 0 })
 }
 
 // removeTurns removes the turns of jobs that are gone.

@@ -176,8 +176,12 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 				continue
 			}
 			h := domain.Holder{Slot: at, Job: x.job, Over: true, Since: x.changed}
-			if r := s.rows[x.job]; r != nil && !x.token.IsZero() && !r.ClaimedAt.After(x.changed) { // it is no later claim's
-				h.Runner, h.Over = r.Runner, !r.holds(domain.Ticket{ID: x.job, Token: x.token})
+			switch r := s.rows[x.job]; {
+			case r == nil || x.token.IsZero():
+			case r.holds(domain.Ticket{ID: x.job, Token: x.token}):
+				h.Runner, h.Over = r.Runner, false
+			case !r.ClaimedAt.After(x.changed): // no other claim began since
+				h.Runner = r.Runner
 			}
 			if x.ends.After(now) {
 				h.Left = x.ends.Sub(now)

@@ -162,8 +162,12 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 		for i := range page {
 			x := &page[i]
 			h := domain.Holder{Slot: x.at(), Job: domain.JobID(x.Job), Over: true, Since: at(x.ChangedAt), Left: max(span(x.EndsAt-now), 0)}
-			if r := rows[x.Job]; r != nil && !x.Token.IsZero() && r.ClaimedAt <= x.ChangedAt { // it is no later claim's
-				h.Runner, h.Over = r.Runner, r.Token != x.Token
+			switch r := rows[x.Job]; {
+			case r == nil || x.Token.IsZero():
+			case r.Token == x.Token:
+				h.Runner, h.Over = r.Runner, false
+			case r.ClaimedAt <= x.ChangedAt: // no other claim began since
+				h.Runner = r.Runner
 			}
 			all = append(all, h)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -126,9 +125,7 @@ func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 		}
 		var free []row
 		for _, k := range kinds {
-			from := groupID(k.Sort, k.Group)
-			keys := bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: strings.TrimSuffix(from, ":") + ";"}} // ';' follows ':'
-			some, err := s.waiters(ctx, bson.E{Key: "blocked_on", Value: keys}, nil, limit+1-len(free), bson.E{Key: "kind", Value: k.Kind})
+			some, err := s.bound(ctx, k, limit+1-len(free))
 			if err != nil {
 				return err
 			}

@@ -127,7 +127,19 @@ func (s *shell) jobsShow() *cobra.Command {
 }
 
 func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
-	rows := [][]string{
+	for _, row := range wholeRows(j, v) {
+		if row[1] == "" {
+			continue
+		}
+		if err := line(w, "%-11s %s", row[0], row[1]); err != nil {
+			return err
+		}
+	}
+	return printHistory(w, v.History)
+}
+
+func wholeRows(j *domain.Job, v wholeView) [][]string {
+	return [][]string{
 		{"id", j.ID.String()},
 		{"kind", j.Kind},
 		{"queue", j.Queue},
@@ -158,15 +170,6 @@ func printWhole(w io.Writer, j *domain.Job, v wholeView) error {
 		{"meta", string(j.Meta)},
 		{"args", string(j.Args)},
 	}
-	for _, row := range rows {
-		if row[1] == "" {
-			continue
-		}
-		if err := line(w, "%-11s %s", row[0], row[1]); err != nil {
-			return err
-		}
-	}
-	return printHistory(w, v.History)
 }
 
 func onlyIf(such bool, text string) string {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -239,4 +240,4 @@ func spanText(ms float64) string {
 	return spanOf(ms).String()
 }
 
-func spanOf(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+func spanOf(ms float64) time.Duration { return time.Duration(math.Round(ms*1000)) * time.Microsecond }

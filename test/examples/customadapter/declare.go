@@ -25,6 +25,9 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 			}
 		}
 		for _, d := range all {
+			if old, known := t.declared[declared{d.Kind, d.Sort}]; known && old.Group != d.Group {
+				t.leave(old)
+			}
 			d.At = t.now
 			t.declared[declared{d.Kind, d.Sort}] = d
 			for at, other := range t.declared { // a group has what was declared last
@@ -36,6 +39,16 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 		}
 		return nil
 	})
+}
+
+// leave makes ready who waits in a group that its kind has left.
+func (t *tx) leave(old domain.Declaration) {
+	var woken driven.Woken
+	for _, r := range t.pick(func(r *record) bool {
+		return r.State == domain.Blocked && r.Kind == old.Kind && old.Covers(r.BlockedOn)
+	}, byTurn) {
+		t.ready(r, &woken)
+	}
 }
 
 func (s *store) Declared(ctx context.Context, after string, limit int) (all []domain.Declaration, err error) {

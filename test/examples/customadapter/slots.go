@@ -119,8 +119,11 @@ func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []d
 				continue
 			}
 			h := domain.Holder{Slot: at, Job: p.ID, Over: true, Since: p.changed, Left: max(0, p.ends.Sub(t.now))}
-			if r, runs := t.held(p.Ticket); p.held() && !r.ClaimedAt.After(p.changed) { // it is no later claim's
-				h.Runner, h.Over = r.Runner, !runs
+			switch r, runs := t.held(p.Ticket); {
+			case runs:
+				h.Runner, h.Over = r.Runner, false
+			case p.held() && !r.ClaimedAt.After(p.changed): // no other claim began since
+				h.Runner = r.Runner
 			}
 			all = append(all, h)
 		}
