@@ -65,8 +65,9 @@ func UniqueFor(key string, window time.Duration) Option {
 
 // OnConflict says what happens where the unique key is held: domain.Skip answers
 // Existing, domain.Error is a Conflict that names the holder, domain.Replace makes a
-// waiting holder the new job under its own id, with the mutex or chain keys and the batch
-// that the holder has, domain.Reschedule moves a waiting holder to the new due time. A holder that runs or has ended is Existing, untouched.
+// waiting holder the new job under its own id, with the mutex or chain keys and the
+// batch that the holder has, domain.Reschedule moves a waiting holder to the new due
+// time. A holder that runs or has ended is Existing, untouched.
 func OnConflict(policy domain.OnConflict) Option { return func(r *request) { r.conflict = &policy } }
 
 // Batch makes the job a member of a batch that is not sealed: its callback waits for
