@@ -141,13 +141,14 @@ func after(x domain.Slot) int {
 // HeldText lists at most $4 taken slots behind number $3 of the key $2. The runner
 // is of the claim that took it, while no other claim of the job began after that.
 func HeldText(d *Dialect) string {
-	whose := "FROM " + d.Table("jobs") + " AS b WHERE b.id = j.job AND "
-	return d.Forms.Select(Select{
-		Columns: "j.bound, j.slot, j.job, j.changed_at, j.ends_at - " + d.Words.Now +
-			", (SELECT b.runner " + whose + "(b.token = j.token OR j.token IS NOT NULL AND b.claimed_at <= j.changed_at))" +
-			", CASE WHEN EXISTS (SELECT 1 " + whose + "b.token = j.token) THEN 0 ELSE 1 END",
-		From: d.Table("slots"), Where: pageWhere + " AND " + TakenWhere(d, "j"), Order: "j.bound, j.slot", Limit: "$4",
+	page := d.Forms.Select(Select{
+		Columns: "j.bound, j.slot, j.job, j.token, j.changed_at, j.ends_at - " + d.Words.Now + " AS remains",
+		From:    d.Table("slots"), Where: pageWhere + " AND " + TakenWhere(d, "j"), Order: "j.bound, j.slot", Limit: "$4",
 	})
+	return "SELECT p.bound, p.slot, p.job, p.changed_at, p.remains," +
+		" CASE WHEN b.token = p.token OR p.token IS NOT NULL AND b.claimed_at <= p.changed_at THEN b.runner END," +
+		" CASE WHEN b.token = p.token THEN 0 ELSE 1 END" +
+		" FROM (" + page + ") AS p LEFT JOIN " + d.Table("jobs") + " AS b ON b.id = p.job ORDER BY p.bound, p.slot"
 }
 
 // Held lists taken slots.
