@@ -212,3 +212,33 @@ func TestPassedSlotsHeedAMovedKind(t *testing.T) {
 		}
 	})
 }
+
+// In a group of several kinds a slot goes to the first of its kind, behind others.
+func TestASlotIsPassedOnPastOtherKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		var g gauge
+		var admits atomic.Int64
+		door := func(op string) error {
+			if time.Sleep(time.Millisecond); op == "admit" {
+				admits.Add(1)
+			}
+			return nil
+		}
+		k.store.bound.Store(&door)
+		group := work.Limited(work.Limit{N: 3, Group: "g"})
+		k.handle("a", g.run(5*time.Millisecond), group, minute)
+		k.handle("b", g.run(5*time.Millisecond), group, minute)
+		var ids []domain.JobID
+		for range 300 {
+			ids = append(append(ids, k.put("a", 1)...), k.put("b", 1)...)
+		}
+		k.started(runner.Config{Queues: runner.Queues{"default": 3}})
+		time.Sleep(4 * time.Second)
+		k.wantState(domain.Done, ids...)
+		k.wantNothingHeld()
+		if n := admits.Load(); n > 200 || g.peak() != 3 {
+			t.Errorf("the store was asked %d times for 600 jobs, of which %d ran at once under a limit of 3", n, g.peak())
+		}
+	})
+}
