@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -10,6 +11,11 @@ import (
 type Slot struct {
 	Key   string
 	Index int
+}
+
+// Compare orders slots by key, in bytes, and by number within one.
+func (s Slot) Compare(other Slot) int {
+	return cmp.Or(cmp.Compare(s.Key, other.Key), cmp.Compare(s.Index, other.Index))
 }
 
 // HeldSlot is a slot that an admitted job holds.

@@ -152,3 +152,13 @@ func TestFreeSlotsHoldTheLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestSlotsAreInOrder(t *testing.T) {
+	want := []domain.Slot{{}, {Index: 1}, {Key: "A", Index: 2}, {Key: "A", Index: 10}, {Key: "a"}, {Key: "ä"}}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, domain.Slot.Compare)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

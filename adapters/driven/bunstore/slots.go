@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -129,7 +128,7 @@ func HeadsText(d *Dialect) string {
 
 // takeSlots takes what is free of the slots.
 func (s *Store) takeSlots(ctx context.Context, c Conn, asks []SlotAsk) (map[domain.Slot]domain.JobID, error) {
-	slices.SortFunc(asks, func(a, b SlotAsk) int { return compareSlots(a.Slot, b.Slot) })
+	slices.SortFunc(asks, func(a, b SlotAsk) int { return a.Compare(b.Slot) })
 	won := make(map[domain.Slot]domain.JobID, len(asks))
 	for _, part := range chunks(asks, s.d.Chunk, func(a *SlotAsk) int { return 110 + len(a.Key) }) {
 		take := s.takeSome
@@ -181,10 +180,6 @@ func ScanSlots(rows *sql.Rows) (map[domain.Slot]domain.JobID, error) {
 // slot reads a key and a number.
 func (c *cells) slot(i int) domain.Slot { return domain.Slot{Key: c.text(i), Index: int(c.int(i + 1))} }
 
-func compareSlots(a, b domain.Slot) int {
-	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Index, b.Index))
-}
-
 // Hold is one statement, as a rule.
 func (s *Store) Hold(ctx context.Context, all []driven.Holding) error {
 	if len(all) == 0 {
@@ -218,7 +213,7 @@ func (s *Store) giveBack(ctx context.Context, c Conn, free []driven.Holding, how
 }
 
 func bySlot(all []driven.Holding) []driven.Holding {
-	return slices.SortedFunc(slices.Values(all), func(a, b driven.Holding) int { return compareSlots(a.Slot, b.Slot) })
+	return slices.SortedFunc(slices.Values(all), func(a, b driven.Holding) int { return a.Slot.Compare(b.Slot) })
 }
 
 func holdRows(all []driven.Holding) string {

@@ -56,7 +56,7 @@ func (s *Store) ended(ctx context.Context, c Conn, limit int) (over []domain.Slo
 
 // onSlots runs a statement over slots.
 func (s *Store) onSlots(ctx context.Context, c Conn, all []domain.Slot, st Stmt) error {
-	for _, part := range chunks(slices.SortedFunc(slices.Values(all), compareSlots), s.d.Chunk, func(x *domain.Slot) int { return 20 + len(x.Key) }) {
+	for _, part := range chunks(slices.SortedFunc(slices.Values(all), domain.Slot.Compare), s.d.Chunk, func(x *domain.Slot) int { return 20 + len(x.Key) }) {
 		a := NewArray(60 * len(part))
 		for _, x := range part {
 			a.Row().Text(x.Key).Int(int64(x.Index))
@@ -138,8 +138,9 @@ func after(x domain.Slot) int {
 	return x.Index
 }
 
-// HeldText lists at most $4 taken slots behind number $3 of the key $2. The runner
-// is of the claim that took it, while no other claim of the job began after that.
+// HeldText lists at most $4 taken slots behind number $3 of the key $2, in no order:
+// MariaDB would write a page that is sorted twice to a file. The runner is of the
+// claim that took it, while no other claim of the job began after that.
 func HeldText(d *Dialect) string {
 	page := d.Forms.Select(Select{
 		Columns: "j.bound, j.slot, j.job, j.token, j.changed_at, j.ends_at - " + d.Words.Now + " AS remains",
@@ -148,7 +149,7 @@ func HeldText(d *Dialect) string {
 	return "SELECT p.bound, p.slot, p.job, p.changed_at, p.remains," +
 		" CASE WHEN b.token = p.token OR p.token IS NOT NULL AND b.claimed_at <= p.changed_at THEN b.runner END," +
 		" CASE WHEN b.token = p.token THEN 0 ELSE 1 END" +
-		" FROM (" + page + ") AS p LEFT JOIN " + d.Table("jobs") + " AS b ON b.id = p.job ORDER BY p.bound, p.slot"
+		" FROM (" + page + ") AS p LEFT JOIN " + d.Table("jobs") + " AS b ON b.id = p.job"
 }
 
 // Held lists taken slots.
@@ -164,5 +165,6 @@ func (s *Store) Held(ctx context.Context, from domain.Slot, limit int) (all []do
 			return err
 		})
 	})
+	slices.SortFunc(all, func(a, b domain.Holder) int { return a.Compare(b.Slot) })
 	return all, err
 }

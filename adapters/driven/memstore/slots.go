@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -152,17 +151,13 @@ func (s *store) slotsAfter(after domain.Slot) []domain.Slot {
 	var all []domain.Slot
 	for key, numbers := range s.slots {
 		for i := range numbers {
-			if at := (domain.Slot{Key: key, Index: i}); compareSlots(at, after) > 0 {
+			if at := (domain.Slot{Key: key, Index: i}); at.Compare(after) > 0 {
 				all = append(all, at)
 			}
 		}
 	}
-	slices.SortFunc(all, compareSlots)
+	slices.SortFunc(all, domain.Slot.Compare)
 	return all
-}
-
-func compareSlots(a, b domain.Slot) int {
-	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Index, b.Index))
 }
 
 func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []domain.Holder, err error) {

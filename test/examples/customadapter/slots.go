@@ -1,7 +1,6 @@
 package customadapter
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -106,9 +105,8 @@ func (s *store) Reap(ctx context.Context, req driven.ReapRequest) (answer driven
 
 // slotsAfter lists the slots behind one by key and number.
 func (t *tx) slotsAfter(after domain.Slot) []domain.Slot {
-	order := func(a, b domain.Slot) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Index, b.Index)) }
-	all := slices.SortedFunc(maps.Keys(t.slots), order)
-	return slices.DeleteFunc(all, func(at domain.Slot) bool { return order(at, after) <= 0 })
+	all := slices.SortedFunc(maps.Keys(t.slots), domain.Slot.Compare)
+	return slices.DeleteFunc(all, func(at domain.Slot) bool { return at.Compare(after) <= 0 })
 }
 
 func (s *store) Held(ctx context.Context, after domain.Slot, limit int) (all []domain.Holder, err error) {
