@@ -62,7 +62,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	}
 	l.overtaken(gone)
 	l.line.put(fit)
-	s.waker.add(answer.Wake...)
+	s.waker.missed(answer)
 	return nil
 }
 

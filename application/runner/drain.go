@@ -134,7 +134,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 }
 
 // followed says that nothing is left to do of what outcomes set going.
-func (s *session) followed() bool { return s.waker.idle() && s.finisher.idle() }
+func (s *session) followed() bool { return s.waker.idle() && !s.waker.walks() && s.finisher.idle() }
 
 // ready tells the store what the kinds declare, and wakes who may try.
 func (s *session) ready(ctx context.Context) error {

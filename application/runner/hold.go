@@ -20,20 +20,21 @@ func (w *waker) nap() time.Duration {
 	if tick := w.tick(); tick > 0 {
 		at = min(at, now+tick)
 	}
-	return max(min(at, w.due(now), w.againAt(now))-now, time.Millisecond)
+	wakes := w.wakes(now)
+	if wakes <= now {
+		return 0
+	}
+	return max(min(at, w.due(now), wakes)-now, time.Millisecond)
 }
 
-// againAt is when keys are woken once more.
-func (w *waker) againAt(now time.Duration) time.Duration {
+// wakes is when keys are woken next.
+func (w *waker) wakes(now time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case len(w.recall) > 0:
+	if len(w.keys) > 0 {
 		return now
-	case len(w.again) > 0:
-		return w.repeat
 	}
-	return now + driven.NoNext
+	return w.recall.next(now)
 }
 
 // due is when expired slots are looked for next: when the store said that one is,
@@ -95,6 +96,7 @@ func (w *waker) hold() bool {
 	w.ends, w.keep = nil, false
 	w.busy = w.busy || len(ends) > 0
 	rated := w.rated
+	w.rated = false // look, and who is admitted meanwhile, says so again
 	w.mu.Unlock()
 	all := ends
 	now := w.session.clock.now()
@@ -145,7 +147,7 @@ func (w *waker) look(now time.Duration, keep bool) (all []driven.Holding, starte
 		}
 	}
 	w.mu.Lock()
-	w.rated = rated
+	w.rated = w.rated || rated
 	w.mu.Unlock()
 	return all, started
 }

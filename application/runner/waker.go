@@ -26,9 +26,7 @@ type waker struct {
 	session *session
 	mu      sync.Mutex
 	keys    map[string]bool
-	again   map[string]bool  // keys at which somebody was made ready: at the next poll they may be free still
-	repeat  time.Duration    // when those are looked at
-	recall  map[string]bool  // of which some are looked at now
+	recall  recall
 	ends    []driven.Holding // slots to give back
 	busy    bool             // a call is in flight
 	soonest time.Duration    // when the next slot that this runner gave back for later is free; 0: none
@@ -157,7 +155,8 @@ func (w *waker) run() {
 	wait := backoff{first: 100 * time.Millisecond, cap: 2 * time.Second, jitter: true}
 	for tries := 0; ; {
 		bell, nap := w.bell, time.Duration(0)
-		if w.pass() {
+		ok := w.pass()
+		if ok {
 			wait.reset()
 			nap = w.nap()
 		} else { // what failed is in the queue again, which is no reason to hurry
@@ -165,7 +164,10 @@ func (w *waker) run() {
 		}
 		select {
 		case <-w.closing:
-			if tries++; w.idle() || tries > wakeTries || !rest(w.session.ctx, min(nap, time.Duration(tries)*expireGap)) {
+			if !ok {
+				tries++
+			}
+			if w.idle() || tries > wakeTries || !rest(w.session.ctx, min(nap, time.Duration(tries)*expireGap)) {
 				return
 			}
 			continue
@@ -184,7 +186,8 @@ func (w *waker) run() {
 	}
 }
 
-// pass does what is due; false where some of it failed.
+// pass does what is due, and of what is to be woken one call: with every settle there is
+// more, and what is held must be kept meanwhile. False where some of it failed.
 func (w *waker) pass() bool {
 	held := w.hold()
 	expired := w.expire()
@@ -193,44 +196,26 @@ func (w *waker) pass() bool {
 
 // wake makes ready who waits for a key that is free.
 func (w *waker) wake() bool {
-	for {
-		keys := w.take()
-		if len(keys) == 0 {
-			return true
-		}
-		woken, err := inTime(&w.within, w.session, w.session.cfg.Lease, w.session.deps.Store.Wake, keys)
-		if err != nil {
-			w.session.fail("wake", "", err)
-			if transient(err) { // else the sweep has them
-				w.add(keys...)
-			}
-			w.share(keys, 0)
-			w.rest()
-			return false
-		}
-		if woken.Jobs > 0 {
-			w.lookAgain(keys)
-		}
-		w.spread(woken)
-		w.share(keys, woken.Jobs)
-		w.rest()
+	keys := w.take()
+	if len(keys) == 0 {
+		return true
 	}
-}
-
-// lookAgain has keys of limits and rates woken once more at the next poll: who was made
-// ready may not be claimed soon, in a queue that is busy or of a kind that is paused, and
-// others that wait for the key may. A turn is the first's alone.
-func (w *waker) lookAgain(keys []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.again) == 0 {
-		w.again, w.repeat = make(map[string]bool), w.session.clock.now()+w.session.cfg.Poll
-	}
-	for _, key := range keys {
-		if k, ok := domain.ParseBoundKey(key); ok && !k.Sort.Turns() {
-			w.again[key] = true
+	defer w.rest()
+	woken, err := inTime(&w.within, w.session, w.session.cfg.Lease, w.session.deps.Store.Wake, keys)
+	if err != nil {
+		w.session.fail("wake", "", err)
+		if transient(err) { // else the sweep has them
+			w.add(keys...)
 		}
+		w.share(keys, 0)
+		return false
 	}
+	if woken.Jobs > 0 {
+		w.lookAgain(keys)
+	}
+	w.spread(woken)
+	w.share(keys, woken.Jobs)
+	return true
 }
 
 // take gives some keys; whoever asks meanwhile learns that they are not woken yet.
@@ -238,12 +223,10 @@ func (w *waker) take() []string {
 	now := w.session.clock.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.recall) == 0 && now >= w.repeat {
-		w.recall, w.again = w.again, nil
-	}
+	w.recall.turn(now, w.session.cfg.Poll)
 	from := w.keys
 	if len(from) == 0 { // in calls of their own: what they say is of none but these
-		from = w.recall
+		from = w.recall.due
 	}
 	keys := make([]string, 0, min(len(from), wakeBatch))
 	for key := range from {

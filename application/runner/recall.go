@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
+)
+
+// recall has keys of limits and rates woken once more at a later poll. Its waker's
+// lock is held by who calls it.
+type recall struct {
+	later map[string]bool // at the next poll
+	due   map[string]bool // now
+	at    time.Duration   // of the next poll
+	walks map[string]*walk
+}
+
+// walk goes along the line of a key that is free while those who wait there lack
+// something else.
+type walk struct {
+	most int // steps of a poll
+	left int // of this one
+	rest bool
+}
+
+// add notes a key for the next poll.
+func (r *recall) add(key string, now, poll time.Duration) {
+	if len(r.later) == 0 {
+		r.later, r.at = make(map[string]bool), now+poll
+	}
+	r.later[key] = true
+}
+
+// step says whether one more of the key's line is tried at once.
+func (r *recall) step(key string) bool {
+	w := r.walks[key]
+	if w == nil {
+		if r.walks == nil {
+			r.walks = make(map[string]*walk)
+		}
+		w = &walk{}
+		r.walks[key] = w
+	}
+	w.rest = false
+	if w.left == 0 {
+		return false
+	}
+	w.left--
+	return true
+}
+
+// turn begins a poll if it is time. A walk goes twice as far as at the last one; one
+// that took no step meanwhile is over.
+func (r *recall) turn(now, poll time.Duration) {
+	if len(r.due) > 0 || now < r.at || len(r.later) == 0 && len(r.walks) == 0 {
+		return
+	}
+	r.due, r.later, r.at = r.later, nil, now+poll
+	for key, w := range r.walks {
+		switch {
+		case w.rest:
+			delete(r.walks, key)
+		case r.due[key]:
+			w.most = max(2*w.most, 1)
+			w.left = w.most
+		}
+		w.rest = true
+	}
+}
+
+// next is when there is something to do.
+func (r *recall) next(now time.Duration) time.Duration {
+	switch {
+	case len(r.due) > 0:
+		return now
+	case len(r.later) > 0 || len(r.walks) > 0:
+		return r.at
+	}
+	return now + driven.NoNext
+}
+
+// lookAgain has keys of limits and rates woken once more at the next poll: who was made
+// ready may not be claimed soon, in a queue that is busy or of a kind that is paused, and
+// others that wait for the key may. A turn is the first's alone.
+func (w *waker) lookAgain(keys []string) {
+	now, poll := w.session.clock.now(), w.session.cfg.Poll
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if !ofTurn(key) {
+			w.recall.add(key, now, poll)
+		}
+	}
+}
+
+// missed is told what those asked for whom an admission parked. What they lacked may
+// have been freed before they were parked: that is woken at once. A limit or rate that
+// they found free is so for whoever waits there; but mostly these lack the same, and at
+// once a whole backlog would go from one line to the other with every slot. So after
+// the first of them others are tried at the next poll, and twice as many at each one after it,
+// until one finds the key full.
+func (w *waker) missed(answer driven.Admission) {
+	if len(answer.Wake) == 0 {
+		return
+	}
+	now, poll := w.session.clock.now(), w.session.cfg.Poll
+	lacked, some := make(map[string]bool, len(answer.Parked)), false
+	for _, p := range answer.Parked {
+		lacked[p.Key] = true
+		some = some || !ofTurn(p.Key)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range answer.Wake {
+		switch {
+		case lacked[key]:
+			delete(w.recall.walks, key)
+		case some && !ofTurn(key) && !w.recall.step(key): // who lacks a turn comes back alone
+			w.recall.add(key, now, poll)
+			continue
+		}
+		w.keys[key] = true
+	}
+	ring(w.bell)
+}
+
+// walks says that somebody may be found who can start.
+func (w *waker) walks() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.recall.walks) > 0
+}
+
+// ofTurn says that a key is a mutex or a chain.
+func ofTurn(key string) bool {
+	k, ok := domain.ParseBoundKey(key)
+	return ok && k.Sort.Turns()
+}
