@@ -114,6 +114,9 @@ type Woken struct {
 	Queues []string // that hold them
 }
 
+// LooseDepth is how many of those who wait in a group a Loosen looks at.
+const LooseDepth = 10_000
+
 // Loosened is the answer of a Loosen.
 type Loosened struct {
 	Woken
@@ -146,14 +149,14 @@ type Declarer interface {
 	// Declare stores the limits and rates of the kinds: all that each of them has,
 	// from now on. Whoever shares a group has the N and window that were stored
 	// last (bound/newest). What a kind had before and has no more is kept with N = 0
-	// (bound/declared). Jobs that wait in a group which their kind leaves for another
-	// are made ready (bound/moved).
+	// (bound/declared).
 	Declare(ctx context.Context, kinds []string, all []domain.Declaration) error
 	// Declared lists what was declared, by kind and sort, at most limit after the
 	// kind; those with N = 0 too.
 	Declared(ctx context.Context, after string, limit int) ([]domain.Declaration, error)
-	// Loosen makes ready at most limit jobs that wait on a limit or rate which their
-	// kind declares no more, and no other (bound/removed).
+	// Loosen makes ready at most limit jobs that wait on a limit or rate of a group which
+	// their kind does not declare, or not any more (bound/removed, bound/moved), and no
+	// other. Of each group it need not look further than at the first LooseDepth who wait.
 	Loosen(ctx context.Context, limit int) (Loosened, error)
 }
 

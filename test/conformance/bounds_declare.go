@@ -189,6 +189,9 @@ func boundMoved(c *rig) {
 	c.parkedOn(limit("a"), second)
 	moved := domain.Declaration{Kind: kind, Sort: domain.BoundLimit, Group: "elsewhere", N: 1}
 	c.declare(moved)
+	equal(c, "loosened jobs", c.loosen(1), driven.Loosened{Woken: driven.Woken{Jobs: 1, Queues: []string{queue}}, More: true})
+	equal(c, "loosened jobs", c.loosen(1).Jobs, 1)
+	equal(c, "loosened jobs where there are none left", c.loosen(1), driven.Loosened{})
 	c.readyAll(leave[0], second)
 	c.parkedOn(limit(""), stay...)
 	equalIDs(c, "jobs that start in the other group", sorted(idsStarted(c.start(10))), sorted([]domain.JobID{leave[0], second}))
@@ -196,6 +199,7 @@ func boundMoved(c *rig) {
 	c.startNone()
 	c.parkedOn(moved.Key(""), third)
 	c.declare(moved)
+	equal(c, "loosened jobs of the group that is theirs", c.loosen(10), driven.Loosened{})
 	c.parkedOn(moved.Key(""), third)
 	c.declareFor([]string{kind})
 	equal(c, "loosened jobs", c.loosen(10).Jobs, 1)

@@ -69,9 +69,9 @@ func testLimits(t *testing.T, b *box) {
 	for round := range rounds() {
 		for _, limit := range b.sizes(1, 2, 7) {
 			g := newGauge(t)
-			jobs := b.shortened(500)
-			enqueueAll(b, limited(jobs/2, 1, 1), nil)
-			enqueueAll(b, pooled(jobs-jobs/2, 1), nil)
+			jobs, hold := b.shortened(500), 10 // ms in which two meet also on a busy machine
+			enqueueAll(b, limited(jobs/2, 1, hold), nil)
+			enqueueAll(b, pooled(jobs-jobs/2, hold), nil)
 			crew := b.crew(g, 4, limit, longLease)
 			eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 			dismiss(crew)

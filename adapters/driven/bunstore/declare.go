@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -30,10 +31,7 @@ func newBoundTexts(d *Dialect) boundTexts {
 			Table: table, From: source, Where: "j.kind = o.kind AND j.sort = o.sort",
 			Set: []Assign{{"grp", "o.grp"}, {"n", "o.n"}, {"span", "o.span"}, {"declared_at", d.Words.Now}},
 		})),
-		loose: c(d.Forms.Select(Select{
-			Columns: "j.id, j.blocked_on, j.queue", From: d.Table("jobs"), Order: "j.blocked_on", Limit: "$5", Index: "blocked",
-			Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3 AND j.kind = $4",
-		})),
+		loose:     c(LooseText(d)),
 		blocked:   c(d.Forms.Blocked(d)),
 		nextChain: c(nextText(d, "job_keys", "j.bound", "j.blocks = 1 AND j.bound > $2", "blocks")),
 		first:     c(firstDeadText(d)),
@@ -95,8 +93,7 @@ func (s *Store) redeclare(ctx context.Context, change func(stored []domain.Decla
 	if want = change(stored); len(want) == 0 {
 		return nil
 	}
-	var left []domain.Declaration
-	err = s.write(ctx, "declare bounds", func(ctx context.Context, c Conn) error {
+	return s.write(ctx, "declare bounds", func(ctx context.Context, c Conn) error {
 		stored, err := s.declarations(ctx, c, s.t.bounds.all)
 		if err != nil {
 			return err
@@ -105,51 +102,8 @@ func (s *Store) redeclare(ctx context.Context, change func(stored []domain.Decla
 		for _, d := range stored {
 			known[declaredAt{d.Kind, d.Sort}] = true
 		}
-		want := change(stored)
-		left = leftBy(stored, want)
-		return s.writeDeclarations(ctx, c, want, known)
+		return s.writeDeclarations(ctx, c, change(stored), known)
 	})
-	for _, old := range left {
-		if err == nil {
-			err = s.leave(ctx, old)
-		}
-	}
-	return err
-}
-
-// leftBy are the declarations whose kinds are in another group from now on.
-func leftBy(stored, want []domain.Declaration) (left []domain.Declaration) {
-	for _, old := range stored {
-		if slices.ContainsFunc(want, func(d domain.Declaration) bool {
-			return d.Kind == old.Kind && d.Sort == old.Sort && d.Group != old.Group
-		}) {
-			left = append(left, old)
-		}
-	}
-	return left
-}
-
-// leave makes ready who waits in a group that its kind has left, some at a time.
-func (s *Store) leave(ctx context.Context, old domain.Declaration) error {
-	for {
-		var found []Waiter
-		err := s.read(ctx, "declare bounds", func(ctx context.Context, c Conn) (err error) {
-			found, err = s.bound(ctx, c, old, wakeBound)
-			return err
-		})
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		if _, err := s.ready(ctx, "declare bounds", found); err != nil {
-			return err
-		}
-	}
-}
-
-// bound finds jobs of the declaration's kind that wait in its group.
-func (s *Store) bound(ctx context.Context, c Conn, d domain.Declaration, limit int) ([]Waiter, error) {
-	low := d.Key("") // ends with ':', which ';' follows
-	return Waiters(ctx, c, s.t.bounds.loose, nil, low, low[:len(low)-1]+";", d.Kind, limit)
 }
 
 func (s *Store) writeDeclarations(ctx context.Context, c Conn, want []domain.Declaration, known map[declaredAt]bool) error {
@@ -242,28 +196,48 @@ func (s *Store) Declared(ctx context.Context, after string, limit int) (all []do
 	return all, err
 }
 
-// Loosen finds the jobs by the keys of the groups that their kinds were in.
+// LooseText finds, among the first who wait at keys from $2 to $3, at most $6 of kinds
+// that do not declare group $5 of sort $4. A backlog of others is not read whole.
+func LooseText(d *Dialect) string {
+	line := d.Forms.Select(Select{
+		Columns: "j.id, j.blocked_on, j.queue, j.kind", From: d.Table("jobs"), Order: "j.blocked_on, j.priority, j.run_at, j.id",
+		Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3", Limit: strconv.Itoa(driven.LooseDepth), Index: "blocked",
+	})
+	theirs := "SELECT 1 FROM " + d.Table("bounds") + " AS b WHERE b.kind = j.kind AND b.sort = $4 AND b.grp = $5 AND b.n > 0"
+	return d.Forms.Select(Select{
+		Columns: "j.id, j.blocked_on, j.queue", From: "(" + line + ")", Where: "NOT " + d.Words.exists(theirs), Limit: "$6",
+	})
+}
+
+// Loosen looks at the lines of every group that is declared, or was.
 func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
 	var found []Waiter
+	limit = max(limit, 0)
 	err = s.read(ctx, "loosen", func(ctx context.Context, c Conn) error {
 		all, err := s.declarations(ctx, c, s.t.bounds.all)
+		if err != nil {
+			return err
+		}
+		groups := map[string]domain.Declaration{}
 		for _, d := range all {
-			if err != nil || len(found) > limit {
+			groups[d.Key("")] = d
+		}
+		for _, low := range sorted(groups) {
+			d, high := groups[low], low[:len(low)-1]+";" // which follows ':'
+			some, err := Waiters(ctx, c, s.t.bounds.loose, nil, low, high, int(d.Sort), d.Group, limit+1-len(found))
+			if err != nil {
 				return err
 			}
-			if d.N > 0 {
-				continue
+			if found = append(found, some...); len(found) > limit {
+				return nil
 			}
-			var some []Waiter
-			some, err = s.bound(ctx, c, d, limit+1-len(found))
-			found = append(found, some...)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return answer, err
 	}
 	answer.More = len(found) > limit
-	answer.Woken, err = s.ready(ctx, "loosen", found[:min(len(found), max(limit, 0))])
+	answer.Woken, err = s.ready(ctx, "loosen", found[:min(len(found), limit)])
 	return answer, err
 }

@@ -36,9 +36,6 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 		}
 		for at, d := range fresh {
 			old, known := s.declared[at]
-			if known && old.Group != d.Group {
-				s.ready(s.parked(old))
-			}
 			if !known || !old.Same(d) {
 				d.At = now
 				s.declared[at] = d
@@ -74,27 +71,18 @@ func (s *store) Declared(ctx context.Context, after string, limit int) (all []do
 	return all, err
 }
 
-// parked lists the jobs of the declaration's kind that wait in its group.
-func (s *store) parked(d domain.Declaration) (all []*row) {
-	for key, line := range s.blocked {
-		if !d.Covers(key) {
-			continue
-		}
-		for r := range line.up() {
-			if r.Kind == d.Kind {
-				all = append(all, r)
-			}
-		}
-	}
-	return all
-}
-
 func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
 	err = s.do(ctx, "loosen", func(time.Time) error {
 		var free []*row
-		for _, d := range s.declared {
-			if d.N == 0 {
-				free = append(free, s.parked(d)...)
+		for key, line := range s.blocked {
+			k, ok := domain.ParseBoundKey(key)
+			if !ok || k.Sort.Turns() {
+				continue
+			}
+			for r := range line.up() {
+				if d := s.declared[declared{r.Kind, k.Sort}]; d.N == 0 || !d.Covers(key) {
+					free = append(free, r)
+				}
 			}
 		}
 		answer.More = len(free) > limit

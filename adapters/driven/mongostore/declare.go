@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -56,44 +55,14 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 			}
 			wanted[k.ID] = k
 		}
-		if _, err := s.declare(ctx, groups, now); err != nil {
+		if err := s.declare(ctx, groups, now); err != nil {
 			return err
 		}
 		if err := s.undeclare(ctx, kinds, wanted); err != nil {
 			return err
 		}
-		left, err := s.declare(ctx, wanted, now)
-		if err != nil {
-			return err
-		}
-		return s.leave(ctx, left)
+		return s.declare(ctx, wanted, now)
 	})
-}
-
-// leave makes ready who waits in groups that their kinds have left, some at a time.
-func (s *store) leave(ctx context.Context, left []declared) error {
-	for _, old := range left {
-		for {
-			some, err := s.bound(ctx, old, writeBound)
-			if err != nil {
-				return err
-			}
-			if len(some) == 0 {
-				break
-			}
-			if _, err := s.ready(ctx, some); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// bound finds jobs of the kind that wait in its group.
-func (s *store) bound(ctx context.Context, k declared, limit int) ([]row, error) {
-	from := groupID(k.Sort, k.Group)
-	keys := bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: strings.TrimSuffix(from, ":") + ";"}} // ';' follows ':'
-	return s.waiters(ctx, bson.E{Key: "blocked_on", Value: keys}, nil, limit, bson.E{Key: "kind", Value: k.Kind})
 }
 
 // undeclare adds what the kinds have and do not declare any more.
@@ -114,9 +83,8 @@ func (s *store) undeclare(ctx context.Context, kinds []string, wanted map[string
 	return err
 }
 
-// declare writes the documents that are not there as wanted, and answers with those
-// that named another group.
-func (s *store) declare(ctx context.Context, wanted map[string]declared, now int64) (left []declared, err error) {
+// declare writes the documents that are not there as wanted.
+func (s *store) declare(ctx context.Context, wanted map[string]declared, now int64) error {
 	ids := make([]string, 0, len(wanted))
 	for id := range wanted {
 		ids = append(ids, id)
@@ -124,16 +92,13 @@ func (s *store) declare(ctx context.Context, wanted map[string]declared, now int
 	slices.Sort(ids)
 	there, err := s.declarations(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var writes []mongo.WriteModel
 	for _, id := range ids {
 		d := wanted[id]
 		if d.At = there[id].At; d == there[id] {
 			continue
-		}
-		if old := there[id]; old.ID != "" && old.Group != d.Group {
-			left = append(left, old)
 		}
 		d.At = now
 		writes = append(writes, mongo.NewReplaceOneModel().SetUpsert(true).SetFilter(bson.D{{Key: "_id", Value: id}}).SetReplacement(d))
@@ -142,7 +107,7 @@ func (s *store) declare(ctx context.Context, wanted map[string]declared, now int
 	if err == nil {
 		err = t.fault()
 	}
-	return left, err
+	return err
 }
 
 // declarations reads documents by their ids.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -115,25 +116,55 @@ func (s *store) ready(ctx context.Context, rows []row) (woken driven.Woken, err 
 	return woken, err
 }
 
-// Loosen looks for jobs of each kind that declares a limit or rate no more, on the
-// keys of the group that it named last.
+// Loosen looks at the lines of every group that a kind declares, or did.
 func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
+	limit = max(limit, 0)
 	err = s.bounded(ctx, "loosen", func(ctx context.Context, _ int64) error {
-		kinds, err := s.readDeclared(ctx, bson.D{{Key: "off", Value: 1}}, options.Find())
+		kinds, err := s.readDeclared(ctx, bson.D{{Key: "kind", Value: bson.D{{Key: "$gt", Value: ""}}}}, options.Find())
 		if err != nil {
 			return err
 		}
-		var free []row
+		groups := map[string][]string{} // kinds of each
 		for _, k := range kinds {
-			some, err := s.bound(ctx, k, limit+1-len(free))
+			id := groupID(k.Sort, k.Group)
+			if groups[id] == nil {
+				groups[id] = []string{}
+			}
+			if k.Off == 0 {
+				groups[id] = append(groups[id], k.Kind)
+			}
+		}
+		var free []row
+		for _, id := range slices.Sorted(maps.Keys(groups)) {
+			some, err := s.strangers(ctx, id, groups[id], limit+1-len(free))
 			if err != nil {
 				return err
 			}
-			free = append(free, some...)
+			if free = append(free, some...); len(free) > limit {
+				break
+			}
 		}
 		answer.More = len(free) > limit
 		answer.Woken, err = s.ready(ctx, free[:min(len(free), limit)])
 		return err
 	})
 	return answer, err
+}
+
+// strangers finds, among the first who wait in a group, jobs of other kinds than its own.
+func (s *store) strangers(ctx context.Context, group string, kinds []string, limit int) (found []row, err error) {
+	keys := bson.D{{Key: "$gte", Value: group}, {Key: "$lt", Value: strings.TrimSuffix(group, ":") + ";"}} // ';' follows ':'
+	cursor, err := s.jobs.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "state", Value: domain.Blocked}, {Key: "blocked_on", Value: keys}}}},
+		{{Key: "$sort", Value: append(bson.D{{Key: "blocked_on", Value: 1}}, turn...)}},
+		{{Key: "$limit", Value: driven.LooseDepth}},
+		{{Key: "$match", Value: bson.D{{Key: "kind", Value: bson.D{{Key: "$nin", Value: kinds}}}}}},
+		{{Key: "$limit", Value: limit}},
+		{{Key: "$project", Value: waiterFields}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = cursor.All(ctx, &found)
+	return found, err
 }

@@ -25,9 +25,6 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 			}
 		}
 		for _, d := range all {
-			if old, known := t.declared[declared{d.Kind, d.Sort}]; known && old.Group != d.Group {
-				t.leave(old)
-			}
 			d.At = t.now
 			t.declared[declared{d.Kind, d.Sort}] = d
 			for at, other := range t.declared { // a group has what was declared last
@@ -39,16 +36,6 @@ func (s *store) Declare(ctx context.Context, kinds []string, all []domain.Declar
 		}
 		return nil
 	})
-}
-
-// leave makes ready who waits in a group that its kind has left.
-func (t *tx) leave(old domain.Declaration) {
-	var woken driven.Woken
-	for _, r := range t.pick(func(r *record) bool {
-		return r.State == domain.Blocked && r.Kind == old.Kind && old.Covers(r.BlockedOn)
-	}, byTurn) {
-		t.ready(r, &woken)
-	}
 }
 
 func (s *store) Declared(ctx context.Context, after string, limit int) (all []domain.Declaration, err error) {
@@ -78,11 +65,11 @@ func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 	return answer, err
 }
 
-// loose says whether a job waits for a limit or rate that its kind declares no more.
+// loose says whether a job waits for a limit or rate that its kind does not declare.
 func (t *tx) loose(r *record) bool {
 	k, limited := limitOf(r.BlockedOn)
-	d, known := t.declared[declared{r.Kind, k.Sort}]
-	return limited && known && d.N == 0 && d.Covers(r.BlockedOn)
+	d := t.declared[declared{r.Kind, k.Sort}]
+	return limited && (d.N == 0 || !d.Covers(r.BlockedOn))
 }
 
 // BlockedKeys may not walk jobs in a store for many of them; see the package's doc.

@@ -63,6 +63,7 @@ func boundTexts(d *bunstore.Dialect) map[string]string {
 		"slots_hold":   bunstore.HoldText(d),
 		"slots_ended":  bunstore.EndedText(d),
 		"slots_reap":   bunstore.ReapText(d),
+		"loosen":       bunstore.LooseText(d),
 		"slots_held":   bunstore.HeldText(d),
 		"admit_heads":  bunstore.HeadsText(d),
 		"admit_park":   bunstore.ParkText(d),

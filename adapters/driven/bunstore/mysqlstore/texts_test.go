@@ -65,6 +65,7 @@ func boundTexts(d *bunstore.Dialect) map[string]bunstore.Stmt {
 		"slots_hold":   c(bunstore.HoldText(d)),
 		"slots_ended":  c(bunstore.EndedText(d)),
 		"slots_reap":   c(bunstore.ReapText(d)),
+		"loosen":       c(bunstore.LooseText(d)),
 		"slots_held":   c(bunstore.HeldText(d)),
 		"admit_heads":  c(bunstore.HeadsText(d)),
 		"admit_park":   c(bunstore.ParkText(d)),
@@ -113,7 +114,7 @@ func TestPlans(t *testing.T) {
 		"promote_look": "wake", "expired": "wake", "prune": "wake", "next": "wake",
 		"claim_candidates": "ready",
 		"slots_ended":      "ends", "admit_heads": "turn", "wake_turns": "turn PRIMARY", "wake_waited": "blocked PRIMARY", "wake_waiters": "blocked",
-		"fair_first": "fair", "fair_next": "fair", "blocked": "blocked",
+		"fair_first": "fair", "fair_next": "fair", "blocked": "blocked", "loosen": "blocked PRIMARY",
 		"batch_live": "batch", "batch_ready": "PRIMARY batch", "schedule_first": "due", "schedule_due": "due", "schedule_later": "due",
 	}
 	onEach(t, func(t *testing.T, dsn string) {

@@ -44,6 +44,7 @@ func TestGolden(t *testing.T) {
 		"slots_taken":  d.Marks.Compile(bunstore.TakenText(&d)).Text,
 		"slots_ended":  d.Marks.Compile(bunstore.EndedText(&d)).Text,
 		"slots_reap":   d.Marks.Compile(bunstore.ReapText(&d)).Text,
+		"loosen":       d.Marks.Compile(bunstore.LooseText(&d)).Text,
 		"slots_held":   d.Marks.Compile(bunstore.HeldText(&d)).Text,
 		"admit_heads":  d.Marks.Compile(bunstore.HeadsText(&d)).Text,
 		"admit_park":   d.Marks.Compile(bunstore.ParkText(&d)).Text,

@@ -1,0 +1,1 @@
+SELECT j.id, j.blocked_on, j.queue FROM (SELECT j.id, j.blocked_on, j.queue, j.kind FROM "rowlock_jobs" AS j WHERE j.state = 2 AND j.blocked_on >= ? AND j.blocked_on < ? ORDER BY j.blocked_on, j.priority, j.run_at, j.id LIMIT 10000) AS j WHERE NOT EXISTS (SELECT 1 FROM "rowlock_bounds" AS b WHERE b.kind = j.kind AND b.sort = ? AND b.grp = ? AND b.n > 0) LIMIT ? + 0
