@@ -21,7 +21,7 @@ func TestFairQueuesServeTenantsInTurn(t *testing.T) {
 			k.handle("k", func(context.Context, driven.Task) error { time.Sleep(time.Second); return nil })
 			k.put("k", 2000, of("big"))
 			k.started(runner.Config{Queues: runner.Queues{"default": workers}, Fair: []string{"default"}})
-			time.Sleep(10 * time.Second)
+			time.Sleep(10*time.Second + 500*time.Millisecond) // while all of them run
 			late := append(k.put("k", 1, of("small")), k.put("k", 1)...)
 			before := k.store.claims.Load()
 			for k.job(late[0]).State == domain.Ready || k.job(late[1]).State == domain.Ready {
