@@ -9,6 +9,14 @@ import (
 // a limit that was lowered waits for this runner, and who waits for the slot elsewhere.
 const passMost = 100 * time.Millisecond
 
+// late says that a slot shall go from job to job no more. Half of a runner's are late at
+// one moment, and the others half of passMost later: so they are given back, and asked for
+// anew, in two calls instead of one each, and never all are away.
+func (h holding) late(now time.Duration) bool {
+	half := time.Duration(h.slots[0].Index%2) * passMost / 2
+	return (h.since+half)/passMost != (now+half)/passMost
+}
+
 // leaveTime is how long a slot that was given back is left to who was woken for it: the
 // runner's own jobs are close by and would always be first.
 const leaveTime = 20 * time.Millisecond
@@ -24,7 +32,7 @@ func (s *session) pass(a *attempt) {
 	}
 	b, h, now := a.plan.bucket, a.grip.get(), s.clock.now()
 	one := b != nil && len(h.slots) == 1 && s.buckets[h.slots[0].Key] == b
-	if one && now-h.since < passMost && !s.stopping() && !s.doubtful(a, now) {
+	if one && !h.late(now) && !s.stopping() && !s.doubtful(a, now) {
 		a.grip.pass(a.claim.Ticket()) // first: with two of them it could be prolonged in the write that gives it back
 		if a.lane.hand(h, b) {
 			b.pass(now)
@@ -92,7 +100,7 @@ func (l *lane) lend() {
 	s := l.session
 	for _, b := range l.buckets {
 		for h, some := b.unlay(); some; h, some = b.unlay() {
-			late := s.clock.now()-h.since >= passMost
+			late := h.late(s.clock.now())
 			if !late && l.bequeath(h, b) {
 				continue
 			}
