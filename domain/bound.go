@@ -117,7 +117,7 @@ type OnDead uint8
 // The choices. The numbers are stored: they never change.
 const (
 	Continue OnDead = 0 // the next one starts
-	Block    OnDead = 1 // the chain stands still until the job is retried or deleted, or an operator releases the chain
+	Block    OnDead = 1 // the chain stands still until the job is retried or deleted (by retention too), or an operator releases the chain
 )
 
 // String is the choice's word.

@@ -108,7 +108,7 @@ func Chain(keys ...string) Option {
 
 // OnDead says what happens to the job's chains where it dies: domain.Continue
 // lets the next one start, domain.Block holds the chain until the job is retried
-// or deleted, or an operator releases it.
+// or deleted, by its retention too, or the chain is released by an operator.
 func OnDead(what domain.OnDead) Option { return func(r *request) { r.onDead = &what } }
 
 // LimitKey is the bucket that the job counts in, of its kind's limit and rate. It

@@ -56,11 +56,28 @@ func (b *Bounds) Held(ctx context.Context, after domain.Slot, limit int) (all []
 }
 
 // Waiting answers one page of the keys that jobs wait for, in byte order, with how
-// many they are.
-func (b *Bounds) Waiting(ctx context.Context, after string, limit int) (all []driving.Waiting, err error) {
-	if limit, err = pageOf(ctx, limit); err != nil {
+// many they are and, of a mutex or chain, whose turn it is.
+func (b *Bounds) Waiting(ctx context.Context, after string, limit int) ([]driving.Waiting, error) {
+	limit, err := pageOf(ctx, limit)
+	if err != nil {
 		return nil, err
 	}
+	all, err := b.waited(ctx, after, limit)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	keys := make([]string, len(all))
+	for i := range all {
+		keys[i] = all[i].Key
+	}
+	heads, err := b.store.Heads(ctx, keys)
+	for i := range all {
+		all[i].Turn = heads[all[i].Key]
+	}
+	return all, err
+}
+
+func (b *Bounds) waited(ctx context.Context, after string, limit int) (all []driving.Waiting, err error) {
 	for {
 		keys, err := b.store.BlockedKeys(ctx, after, limit)
 		if err != nil {

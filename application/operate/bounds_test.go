@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +123,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
+func counted(all []driving.Waiting) string {
+	parts := make([]string, len(all))
+	for i, w := range all {
+		parts[i] = fmt.Sprint(w.Key, " ", w.N, " ", w.Exact)
+	}
+	return strings.Join(parts, ", ")
+}
+
 func TestBoundsAreListed(t *testing.T) {
 	b, _, _ := scene(t)
 	declared, err := b.Declared(t.Context(), "", 0)
@@ -135,12 +144,15 @@ func TestBoundsAreListed(t *testing.T) {
 	if len(declared) != 1 || declared[0].N != 2 || len(held) != 2 || held[0].Runner != "r" || held[0].Since.IsZero() || len(chains) != 2 {
 		t.Errorf("%+v, %+v, %+v", declared, held, chains)
 	}
-	if got := fmt.Sprint(waiting); got != "[{c1:achain 1 true} {c1:bchain 1 true} {l:k: 2 true}]" {
+	if got := counted(waiting); got != "c1:achain 1 true, c1:bchain 1 true, l:k: 2 true" {
 		t.Error(got)
+	}
+	if waiting[0].Turn != chains[0].Job || waiting[1].Turn != chains[1].Job || !waiting[2].Turn.IsZero() {
+		t.Errorf("whose turn it is: %+v beside %+v", waiting, chains)
 	}
 	page, err := b.Waiting(t.Context(), waiting[0].Key, 1)
 	must(t, err)
-	if fmt.Sprint(page) != "[{c1:bchain 1 true}]" {
+	if counted(page) != "c1:bchain 1 true" {
 		t.Error(page)
 	}
 	if _, err := b.Held(t.Context(), domain.Slot{}, -1); domain.CodeOf(err) != domain.Invalid {
@@ -158,7 +170,7 @@ func TestBoundsOfATenant(t *testing.T) {
 	must(t, err)
 	chains, err := b.Chains(ctx, "", 0)
 	must(t, err)
-	if len(held) != 0 || len(chains) != 1 || chains[0].Key != "c1:bchain" || fmt.Sprint(waiting) != "[{c1:bchain 1 true} {l:k: 1 true}]" {
+	if len(held) != 0 || len(chains) != 1 || chains[0].Key != "c1:bchain" || counted(waiting) != "c1:bchain 1 true, l:k: 1 true" {
 		t.Errorf("%+v %+v %+v", held, waiting, chains)
 	}
 	if _, err := b.Release(ctx, "c1:achain"); domain.CodeOf(err) != domain.NotFound {

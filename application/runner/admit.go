@@ -38,7 +38,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	for i, a := range chunk {
 		wants[i] = s.want(a)
 	}
-	answer, err := l.ask(wants)
+	answer, again, err := l.ask(wants)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 		switch {
 		case may && l.enter(a, slots):
 			fit = append(fit, a)
-		case parked[id]:
+		case parked[id] || again && !may: // by the call whose answer was lost; or it was lost then
 			l.park(a)
 		case !may:
 			gone = append(gone, a)
@@ -63,27 +63,42 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	l.overtaken(gone)
 	l.line.put(fit)
 	s.waker.missed(answer)
+	if again {
+		s.waker.add(s.touched(wants)...)
+	}
 	return nil
 }
 
 // ask asks until there is an answer, for one renewal interval: a call whose answer
 // was lost may have taken slots, and the same call made again finds them. Given back
 // instead, the claims would leave them to a sweep and its linger, and every job
-// behind them.
-func (l *lane) ask(wants []driven.Want) (driven.Admission, error) {
+// behind them. again says that it took more than one try.
+func (l *lane) ask(wants []driven.Want) (answer driven.Admission, again bool, err error) {
 	s := l.session
 	until := s.clock.now() + s.cfg.Renew
 	wait := backoff{first: emptyFirst, cap: time.Second, jitter: true}
-	for {
-		answer, err := inTime(&l.within, s, s.cfg.Renew, s.deps.Store.Admit, driven.AdmitRequest{Wants: wants})
+	for ; ; again = true {
+		answer, err = inTime(&l.within, s, s.cfg.Renew, s.deps.Store.Admit, driven.AdmitRequest{Wants: wants})
 		if err == nil || !transient(err) || s.stopping() || s.clock.now() >= until {
-			return answer, err
+			return answer, again, err
 		}
 		s.fail("admit", l.queue, err)
 		if !rest(s.ctx, wait.next()) {
-			return answer, err
+			return answer, again, err
 		}
 	}
+}
+
+// touched are the keys of limits and rates that claimed jobs ask for, as far as is known here.
+func (s *session) touched(wants []driven.Want) (keys []string) {
+	for _, d := range s.declared {
+		for i := range wants {
+			if wants[i].Kind == d.Kind {
+				keys = append(keys, d.Key(wants[i].Own(d.Sort)))
+			}
+		}
+	}
+	return keys
 }
 
 // parked names the jobs that were parked, and notes which buckets are full.

@@ -61,5 +61,8 @@ func TestAnAdmissionThatIsNotHeard(t *testing.T) {
 		if g.peak() != 1 {
 			t.Errorf("%d ran at once", g.peak())
 		}
+		if lost, parked := k.count(domain.EventLeaseLost), k.count(domain.EventParked); lost > 0 || parked < 2 {
+			t.Errorf("%d claims were called lost, %d parked", lost, parked)
+		}
 	})
 }

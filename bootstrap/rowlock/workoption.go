@@ -61,7 +61,8 @@ func DefaultRetry(p domain.RetryPolicy) WorkOption { return func(w *worker) { w.
 func Upkeep(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.Every = d } }
 
 // Linger is how long the slots of claims that are gone stay taken, since their
-// handlers may run on: the lease by default.
+// handlers may run on: the lease where it is not given. Each runner sweeps for all of
+// them, so where leases differ give every process the longest one.
 func Linger(d time.Duration) WorkOption { return func(w *worker) { w.upkeep.Linger = d } }
 
 // Stalls says what becomes of claims whose lease ran out.

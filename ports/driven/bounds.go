@@ -178,6 +178,10 @@ type BoundFinder interface {
 	// Chains lists the chains that a dead job blocks, each once, by key, at most
 	// limit after the given one (turn/chains).
 	Chains(ctx context.Context, after string, limit int) ([]domain.Chain, error)
+	// Heads names, for those of the keys at which jobs take turns, whose turn it is:
+	// only that one may start there, or nobody (turn/heads). Other keys, and those where
+	// nobody has a place, are left out.
+	Heads(ctx context.Context, keys []string) (map[string]domain.JobID, error)
 	// Unchain releases a chain: the dead that block it lose their places, those at their
 	// other keys too (turn/unchain).
 	Unchain(ctx context.Context, key string) (Unchained, error)

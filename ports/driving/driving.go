@@ -98,6 +98,9 @@ type Waiting struct {
 	Key   string // as stored; domain.ParseBoundKey takes it apart
 	N     int
 	Exact bool // false: there are at least N
+	// Turn is the job whose turn it is at a key of a mutex or chain: whatever it waits
+	// for, all the others wait for it. Zero at other keys.
+	Turn domain.JobID
 }
 
 // Released is the answer of a Release.

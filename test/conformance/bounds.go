@@ -71,6 +71,7 @@ func turnCases() []testCase {
 		{"due", turnDue},
 		{"dies", turnDies},
 		{"block", turnBlock},
+		{"heads", turnHeads},
 		{"chains", turnChains},
 		{"unchain", turnUnchain},
 		{"late", turnLate},

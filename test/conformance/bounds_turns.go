@@ -211,6 +211,38 @@ func turnBlock(c *rig) {
 	equal(c, "chains that a stall's death blocks", c.chains(), []domain.Chain{{Key: chainKey("f"), Job: lapsed}})
 }
 
+// heads: whose turn it is at a key can be asked, whatever that job waits for itself.
+func turnHeads(c *rig) {
+	keys := []string{mutexKey("m"), chainKey("c"), chainKey("d"), mutexKey("nobody"), limit(""), limit("m"), "no key"}
+	wanted := func(want map[string]domain.JobID) {
+		c.Helper()
+		got, err := c.store.Heads(c.Context(), keys)
+		c.ok("list whose turn it is", err)
+		equal(c, "whose turn it is", got, want)
+	}
+	wanted(map[string]domain.JobID{})
+	c.declare(limited(other, 1))
+	full := c.startOnly(c.one(ofKind(other)))
+	m, next := c.one(mutex("m"), ofKind(other)), c.one(mutex("m"), priority(-1))
+	retried, dead := c.one(chain("c")), c.one(chain("d"), blocking)
+	c.add(c.job(chain("c")), c.job(chain("d")))
+	got := c.start(100)
+	equalIDs(c, "started jobs", sorted(idsStarted(got)), sorted([]domain.JobID{retried, dead}))
+	for _, s := range got {
+		if s.Job.ID == dead {
+			c.over(s, died)
+		} else {
+			c.over(s, func(j driven.Claimed) driven.Outcome { return failed(j, long) })
+		}
+	}
+	c.startNone()
+	c.parkedOn(limit(""), m)
+	wanted(map[string]domain.JobID{mutexKey("m"): m, chainKey("c"): retried, chainKey("d"): dead})
+	c.over(full, done)
+	c.over(c.startOnly(m), done)
+	wanted(map[string]domain.JobID{mutexKey("m"): next, chainKey("c"): retried, chainKey("d"): dead})
+}
+
 // chains: blocked chains are listed by key, page by page, each once.
 func turnChains(c *rig) {
 	var want []domain.Chain

@@ -19,6 +19,7 @@ type brokenBounds struct {
 	onLoosen      func(ctx context.Context, limit int) (driven.Loosened, error)
 	onHeld        func(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error)
 	onBlockedKeys func(ctx context.Context, after string, limit int) ([]string, error)
+	onHeads       func(ctx context.Context, keys []string) (map[string]domain.JobID, error)
 	onChains      func(ctx context.Context, after string, limit int) ([]domain.Chain, error)
 	onUnchain     func(ctx context.Context, key string) (driven.Unchained, error)
 }
@@ -61,6 +62,10 @@ func (b *broken) Held(ctx context.Context, after domain.Slot, limit int) ([]doma
 
 func (b *broken) BlockedKeys(ctx context.Context, after string, limit int) ([]string, error) {
 	return or(b.onBlockedKeys, b.onBlockedKeys != nil, b.Store.BlockedKeys)(ctx, after, limit)
+}
+
+func (b *broken) Heads(ctx context.Context, keys []string) (map[string]domain.JobID, error) {
+	return or(b.onHeads, b.onHeads != nil, b.Store.Heads)(ctx, keys)
 }
 
 func (b *broken) Chains(ctx context.Context, after string, limit int) ([]domain.Chain, error) {

@@ -506,6 +506,17 @@ func turnMutants() []mutant {
 				n.OnDead = domain.Block
 			}
 		}), []string{"turn/dies"}},
+		{"names whose turn it is among those who wait", func(b *broken, _ *Harness) {
+			b.onHeads = func(ctx context.Context, keys []string) (map[string]domain.JobID, error) {
+				got, err := b.Store.Heads(ctx, keys)
+				for key, id := range got {
+					if job, err := b.Store.Job(ctx, id, ""); err != nil || job.State != domain.Blocked {
+						delete(got, key)
+					}
+				}
+				return got, err
+			}
+		}, []string{"turn/heads"}},
 		{"lists chains without a bound", func(b *broken, _ *Harness) {
 			b.onChains = func(ctx context.Context, after string, _ int) ([]domain.Chain, error) {
 				return b.Store.Chains(ctx, after, 100)

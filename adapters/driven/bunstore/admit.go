@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -124,24 +123,11 @@ func (a *admitting) take(ctx context.Context) (map[domain.Slot]domain.JobID, err
 
 // heads reads whose turn it is at the keys that were won.
 func (a *admitting) heads(ctx context.Context, won map[domain.Slot]domain.JobID) (map[string]domain.JobID, error) {
-	keys := map[string]bool{}
+	keys := make([]string, 0, len(won))
 	for slot := range won {
-		if k, _ := domain.ParseBoundKey(slot.Key); k.Sort.Turns() {
-			keys[slot.Key] = true
-		}
+		keys = append(keys, slot.Key)
 	}
-	heads, cell := make(map[string]domain.JobID, len(keys)), newCells(2)
-	for _, part := range a.s.keyParts(sorted(keys)) {
-		err := a.s.each(ctx, a.c, a.s.t.slots.heads, []any{nil, keyRows(part)}, func(rows *sql.Rows) error {
-			err := cell.scan(rows)
-			heads[cell.text(0)] = cell.id(1)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return heads, nil
+	return a.s.heads(ctx, a.c, keys)
 }
 
 // gone finds those claims that asked for nothing and do not hold their job any

@@ -48,6 +48,38 @@ func (s *Store) BlockedKeys(ctx context.Context, after string, limit int) (keys 
 	return keys, err
 }
 
+// Heads is one seek for each key.
+func (s *Store) Heads(ctx context.Context, keys []string) (heads map[string]domain.JobID, err error) {
+	err = s.read(ctx, "list whose turn it is", func(ctx context.Context, c Conn) error {
+		heads, err = s.heads(ctx, c, keys)
+		return err
+	})
+	return heads, err
+}
+
+func (s *Store) heads(ctx context.Context, c Conn, keys []string) (map[string]domain.JobID, error) {
+	turns := map[string]bool{}
+	for _, key := range keys {
+		if k, _ := domain.ParseBoundKey(key); k.Sort.Turns() {
+			turns[key] = true
+		}
+	}
+	heads, cell := make(map[string]domain.JobID, len(turns)), newCells(2)
+	for _, part := range s.keyParts(sorted(turns)) {
+		err := s.each(ctx, c, s.t.slots.heads, []any{nil, keyRows(part)}, func(rows *sql.Rows) error {
+			err := cell.scan(rows)
+			if id := domain.JobID(cell.id(1)); !id.IsZero() { // else nobody has a place there
+				heads[cell.text(0)] = id
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return heads, nil
+}
+
 // Chains finds the keys one after another, and who blocks them.
 func (s *Store) Chains(ctx context.Context, after string, limit int) (chains []domain.Chain, err error) {
 	err = s.read(ctx, "list chains", func(ctx context.Context, c Conn) error {

@@ -48,6 +48,19 @@ func page[V any](all map[string]V, after string, limit int) []string {
 	return names[:min(max(limit, 0), len(names))]
 }
 
+func (s *store) Heads(ctx context.Context, keys []string) (heads map[string]domain.JobID, err error) {
+	heads = map[string]domain.JobID{}
+	err = s.do(ctx, "list whose turn it is", func(time.Time) error {
+		for _, key := range keys {
+			if r := s.turns[key].first(); r != nil {
+				heads[key] = r.ID
+			}
+		}
+		return nil
+	})
+	return heads, err
+}
+
 // Chains looks at the first row of each key: a dead one that has its turn blocks.
 func (s *store) Chains(ctx context.Context, after string, limit int) (chains []domain.Chain, err error) {
 	err = s.do(ctx, "list chains", func(time.Time) error {

@@ -72,6 +72,27 @@ func (s *store) head(ctx context.Context, of string) (*row, error) {
 	return &r, err
 }
 
+// Heads is one step down the index `turns` for each key.
+func (s *store) Heads(ctx context.Context, keys []string) (heads map[string]domain.JobID, err error) {
+	heads = make(map[string]domain.JobID, len(keys))
+	err = s.look(ctx, "list whose turn it is", func(ctx context.Context) error {
+		for _, of := range keys {
+			if k, _ := domain.ParseBoundKey(of); !k.Sort.Turns() {
+				continue
+			}
+			first, err := s.head(ctx, of)
+			if err != nil {
+				return err
+			}
+			if first != nil {
+				heads[of] = domain.JobID(first.ID)
+			}
+		}
+		return nil
+	})
+	return heads, err
+}
+
 // BlockedKeys finds the keys one after another, by one step down the index `blocked` each.
 func (s *store) BlockedKeys(ctx context.Context, after string, limit int) (keys []string, err error) {
 	err = s.look(ctx, "list blocked keys", func(ctx context.Context) error {

@@ -47,6 +47,10 @@ func (s *store) BlockedKeys(ctx context.Context, after string, limit int) ([]str
 	return again(ctx, func() ([]string, error) { return s.next.BlockedKeys(ctx, after, limit) })
 }
 
+func (s *store) Heads(ctx context.Context, keys []string) (map[string]domain.JobID, error) {
+	return again(ctx, func() (map[string]domain.JobID, error) { return s.next.Heads(ctx, keys) })
+}
+
 func (s *store) Chains(ctx context.Context, after string, limit int) ([]domain.Chain, error) {
 	return again(ctx, func() ([]domain.Chain, error) { return s.next.Chains(ctx, after, limit) })
 }

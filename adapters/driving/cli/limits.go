@@ -24,18 +24,30 @@ did not heed its end, or the runner passed the slot to another job under the sam
 of those that rowlock jobs list --state running shows. Where its runner is not named any
 more, rowlock jobs show has it in the history: end that process to free the slot.
 A limit whose n is none was declared once and is no more. With a tenant in scope only its
-own mutexes and chains are shown: limits and rates are everybody's.
-Each list has at most 500 lines; more says that there are others.`
+own mutexes and chains are shown as held: the slots of limits and rates are everybody's.
+Each list has at most 500 lines; where there are more, --after KEY shows what is held behind
+that key.`
+
+const blockedHelp = `Show the keys that jobs wait for, and the chains that a dead job blocks.
+
+Those who wait for a limit or rate start when a slot is free, whoever they are. Those who wait
+for a mutex or chain start one after another, and all of them wait for the job whose turn it
+is: rowlock jobs show says what that one waits for. Where it is ready and does not start, its
+kind or queue is paused, or no runner handles them; where it is scheduled, for its next
+attempt. Resume, run, cancel or delete it, and the others go on.
+Each list has at most 500 lines; where there are more, --after KEY shows those behind that key.`
 
 // limits shows bounds and releases chains.
 func (s *shell) limits() *cobra.Command {
+	var after string
 	cmd := &cobra.Command{
 		Use: "limits", Short: "Show limits, rates and turns", Long: limitsHelp, Args: exactly(0, ""),
-		Example: "  rowlock limits --json\n  rowlock limits blocked\n  rowlock limits release c0:account:42",
+		Example: "  rowlock limits --json\n  rowlock limits --after l:smtp:eu\n  rowlock limits blocked\n  rowlock limits release c0:account:42",
 	}
+	cmd.Flags().StringVar(&after, "after", "", afterUsage)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
-			v, err := viewLimits(ctx, app.Bounds)
+			v, err := viewLimits(ctx, app.Bounds, after)
 			if err != nil {
 				return err
 			}
@@ -46,13 +58,16 @@ func (s *shell) limits() *cobra.Command {
 	return cmd
 }
 
+const afterUsage = "go on after this `KEY`, the last of the list before"
+
 func (s *shell) limitsBlocked() *cobra.Command {
-	return &cobra.Command{
-		Use: "blocked", Short: "Show the keys that jobs wait for, and the chains that a dead job blocks", Args: exactly(0, ""),
+	var after string
+	cmd := &cobra.Command{
+		Use: "blocked", Short: "Show the keys that jobs wait for, and the chains that a dead job blocks", Long: blockedHelp, Args: exactly(0, ""),
 		Example: "  rowlock limits blocked --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.with(cmd.Context(), func(ctx context.Context, app *App) error {
-				v, err := viewBlocked(ctx, app.Bounds)
+				v, err := viewBlocked(ctx, app.Bounds, after)
 				if err != nil {
 					return err
 				}
@@ -60,6 +75,8 @@ func (s *shell) limitsBlocked() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&after, "after", "", afterUsage)
+	return cmd
 }
 
 func (s *shell) limitsRelease() *cobra.Command {
@@ -117,25 +134,25 @@ func (h heldView) claim() string {
 	return "runs"
 }
 
-func viewLimits(ctx context.Context, b driving.Bounds) (v limitsView, err error) {
-	declared, err := b.Declared(ctx, "", domain.MaxPage)
+func viewLimits(ctx context.Context, b driving.Bounds, after string) (v limitsView, err error) {
+	declared, moreDeclared, err := full(ctx, "", b.Declared, func(d domain.Declaration) string { return d.Kind })
 	if err != nil {
 		return v, err
 	}
-	held, err := b.Held(ctx, domain.Slot{}, domain.MaxPage)
+	from := domain.Slot{Key: after, Index: domain.MaxSlots}
+	if after == "" {
+		from = domain.Slot{}
+	}
+	held, moreHeld, err := full(ctx, from, b.Held, func(h domain.Holder) domain.Slot { return h.Slot })
 	if err != nil {
 		return v, err
 	}
-	v = limitsView{Declared: []declaredView{}, Held: []heldView{}, More: max(len(declared), len(held)) >= domain.MaxPage}
+	v = limitsView{Declared: []declaredView{}, Held: []heldView{}, More: moreDeclared || moreHeld}
 	for _, d := range declared {
 		v.Declared = append(v.Declared, declaredView{d.Kind, d.Sort, d.Group, d.N, millis(d.Window), moment(d.At)})
 	}
 	for _, h := range held {
-		job := ""
-		if !h.Job.IsZero() {
-			job = h.Job.String()
-		}
-		v.Held = append(v.Held, heldView{h.Key, h.Index, job, h.Over, h.Runner, moment(h.Since), millis(h.Left)})
+		v.Held = append(v.Held, heldView{h.Key, h.Index, idText(h.Job), h.Over, h.Runner, moment(h.Since), millis(h.Left)})
 	}
 	return v, nil
 }
@@ -177,6 +194,7 @@ type waitingView struct {
 	Key   string `json:"key"`
 	Jobs  int    `json:"jobs"`
 	Exact bool   `json:"exact"` // false: there are at least so many
+	Turn  string `json:"turn"`  // "": not of a mutex or chain
 }
 
 type chainView struct {
@@ -184,18 +202,18 @@ type chainView struct {
 	Job domain.JobID `json:"job"` // the dead one
 }
 
-func viewBlocked(ctx context.Context, b driving.Bounds) (v blockedView, err error) {
-	waiting, err := b.Waiting(ctx, "", domain.MaxPage)
+func viewBlocked(ctx context.Context, b driving.Bounds, after string) (v blockedView, err error) {
+	waiting, moreWaiting, err := full(ctx, after, b.Waiting, func(w driving.Waiting) string { return w.Key })
 	if err != nil {
 		return v, err
 	}
-	chains, err := b.Chains(ctx, "", domain.MaxPage)
+	chains, moreChains, err := full(ctx, after, b.Chains, func(c domain.Chain) string { return c.Key })
 	if err != nil {
 		return v, err
 	}
-	v = blockedView{Waiting: []waitingView{}, Chains: []chainView{}, More: max(len(waiting), len(chains)) >= domain.MaxPage}
+	v = blockedView{Waiting: []waitingView{}, Chains: []chainView{}, More: moreWaiting || moreChains}
 	for _, x := range waiting {
-		v.Waiting = append(v.Waiting, waitingView{x.Key, x.N, x.Exact})
+		v.Waiting = append(v.Waiting, waitingView{x.Key, x.N, x.Exact, idText(x.Turn)})
 	}
 	for _, c := range chains {
 		v.Chains = append(v.Chains, chainView{c.Key, c.Job})
@@ -210,9 +228,9 @@ func (v blockedView) printed(w io.Writer) error {
 		if !x.Exact {
 			n += "+"
 		}
-		waiting[i] = []string{x.Key, n}
+		waiting[i] = []string{x.Key, x.Turn, n}
 	}
-	if err := grid(w, 1, []string{"key", "jobs that wait"}, waiting); err != nil {
+	if err := grid(w, 2, []string{"key", "whose turn", "jobs that wait"}, waiting); err != nil {
 		return err
 	}
 	chains := make([][]string, len(v.Chains))
@@ -241,3 +259,13 @@ func spanText(ms float64) string {
 }
 
 func spanOf(ms float64) time.Duration { return time.Duration(math.Round(ms*1000)) * time.Microsecond }
+
+// full reads a page as large as one may be, and says whether anything is behind it.
+func full[A, T any](ctx context.Context, after A, list func(context.Context, A, int) ([]T, error), at func(T) A) (all []T, more bool, err error) {
+	all, err = list(ctx, after, domain.MaxPage)
+	if err != nil || len(all) < domain.MaxPage {
+		return all, false, err
+	}
+	rest, err := list(ctx, at(all[len(all)-1]), 1)
+	return all, len(rest) > 0, err
+}

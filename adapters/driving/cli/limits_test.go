@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,22 +19,29 @@ type fakeBounds struct {
 	chains   []domain.Chain
 	released string
 	err      error
+	after    []any // where the lists were asked to begin
 }
 
-func (f *fakeBounds) Declared(context.Context, string, int) ([]domain.Declaration, error) {
-	return f.declared, f.err
+// first is a page of a list.
+func first[T any](f *fakeBounds, all []T, after any, limit int) ([]T, error) {
+	f.after = append(f.after, after)
+	return all[:min(limit, len(all))], f.err
 }
 
-func (f *fakeBounds) Held(context.Context, domain.Slot, int) ([]domain.Holder, error) {
-	return f.held, f.err
+func (f *fakeBounds) Declared(_ context.Context, after string, limit int) ([]domain.Declaration, error) {
+	return first(f, f.declared, after, limit)
 }
 
-func (f *fakeBounds) Waiting(context.Context, string, int) ([]driving.Waiting, error) {
-	return f.waiting, f.err
+func (f *fakeBounds) Held(_ context.Context, after domain.Slot, limit int) ([]domain.Holder, error) {
+	return first(f, f.held, after, limit)
 }
 
-func (f *fakeBounds) Chains(context.Context, string, int) ([]domain.Chain, error) {
-	return f.chains, f.err
+func (f *fakeBounds) Waiting(_ context.Context, after string, limit int) ([]driving.Waiting, error) {
+	return first(f, f.waiting, after, limit)
+}
+
+func (f *fakeBounds) Chains(_ context.Context, after string, limit int) ([]domain.Chain, error) {
+	return first(f, f.chains, after, limit)
 }
 
 func (f *fakeBounds) Release(_ context.Context, key string) (driving.Released, error) {
@@ -51,7 +59,7 @@ func someBounds() *fakeBounds {
 			{Slot: domain.Slot{Key: "l:smtp:eu", Index: 3}, Job: id(7), Runner: "host-1", Since: now()},
 			{Slot: domain.Slot{Key: "r:smtp:", Index: 0}, Over: true, Since: now(), Left: 1500 * time.Millisecond},
 		},
-		waiting: []driving.Waiting{{Key: "l:smtp:eu", N: 1000}, {Key: "m0:a\x1b[2Jb", N: 3, Exact: true}},
+		waiting: []driving.Waiting{{Key: "l:smtp:eu", N: 1000}, {Key: "m0:a\x1b[2Jb", N: 3, Exact: true, Turn: id(9)}},
 		chains:  []domain.Chain{{Key: "c0:account:42", Job: id(8)}},
 	}
 }
@@ -83,22 +91,46 @@ func TestLimitsOfNothing(t *testing.T) {
 
 func TestLimitsBlocked(t *testing.T) {
 	got := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits", "blocked", "--json")
-	want := `{"waiting":[{"key":"l:smtp:eu","jobs":1000,"exact":false},{"key":"m0:a\u001b[2Jb","jobs":3,"exact":true}],` +
+	want := `{"waiting":[{"key":"l:smtp:eu","jobs":1000,"exact":false,"turn":""},{"key":"m0:a\u001b[2Jb","jobs":3,"exact":true,"turn":"` + id(9).String() + `"}],` +
 		`"chains":[{"key":"c0:account:42","job":"` + id(8).String() + `"}],"more":false}` + "\n"
 	if got.code != 0 || got.out != want {
 		t.Errorf("%d, got\n%s, want\n%s", got.code, got.out, want)
 	}
 	text := runner{fake: &fake{bounds: someBounds()}}.run(t, "limits", "blocked").out
-	if !strings.Contains(text, "1000+") || !strings.Contains(text, "c0:account:42") || strings.Contains(text, "\x1b") {
+	if !strings.Contains(text, "1000+") || !strings.Contains(text, id(9).String()) || !strings.Contains(text, "c0:account:42") || strings.Contains(text, "\x1b") {
 		t.Errorf("got %q", text)
 	}
 }
 
 func TestLimitsOfManySayThatThereAreMore(t *testing.T) {
 	b := someBounds()
-	b.chains = make([]domain.Chain, domain.MaxPage)
-	if got := (runner{fake: &fake{bounds: b}}).run(t, "limits", "blocked"); !strings.Contains(got.out, "more than 500") {
-		t.Errorf("got %s", got.out)
+	b.chains, b.held = make([]domain.Chain, domain.MaxPage), make([]domain.Holder, domain.MaxPage)
+	for _, args := range [][]string{{"limits", "blocked"}, {"limits"}} {
+		if got := (runner{fake: &fake{bounds: b}}).run(t, args...); !strings.Contains(got.out, "more than 500") {
+			t.Errorf("%v: got %s", args, got.out)
+		}
+	}
+}
+
+func TestLimitsBehindAKey(t *testing.T) {
+	last := domain.Slot{Key: "l:z:", Index: 4}
+	full := &fakeBounds{held: make([]domain.Holder, domain.MaxPage), chains: make([]domain.Chain, domain.MaxPage)}
+	full.held[domain.MaxPage-1].Slot, full.chains[domain.MaxPage-1].Key = last, "c0:z"
+	for _, x := range []struct {
+		bounds *fakeBounds
+		args   []string
+		want   []any
+	}{
+		{someBounds(), []string{"limits"}, []any{"", domain.Slot{}}},
+		{someBounds(), []string{"limits", "--after", "l:k:"}, []any{"", domain.Slot{Key: "l:k:", Index: domain.MaxSlots}}},
+		{someBounds(), []string{"limits", "blocked", "--after", "c0:k"}, []any{"c0:k", "c0:k"}},
+		{full, []string{"limits"}, []any{"", domain.Slot{}, last}}, // whether there is more is asked
+		{full, []string{"limits", "blocked"}, []any{"", "", "c0:z"}},
+	} {
+		x.bounds.after = nil
+		if got := (runner{fake: &fake{bounds: x.bounds}}).run(t, x.args...); got.code != 0 || !slices.Equal(x.bounds.after, x.want) {
+			t.Errorf("%v: %d, asked for %v, want %v", x.args, got.code, x.bounds.after, x.want)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func viewJob(j *domain.Job) jobView {
 	return jobView{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, State: j.State, Attempts: j.Attempts, MaxAttempts: j.MaxAttempts,
 		RunAt: moment(j.RunAt), Error: j.Error, Tenant: j.Tenant, Priority: j.Priority, Stalls: j.Stalls, Snoozes: j.Snoozes,
-		Unique: j.UniqueKey, Waits: j.BlockedOn, Batch: batchText(j.Batch), Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
+		Unique: j.UniqueKey, Waits: j.BlockedOn, Batch: idText(j.Batch), Tags: tags, Runner: j.Runner, Stuck: j.Stuck,
 		CreatedAt: moment(j.CreatedAt), ClaimedAt: moment(j.ClaimedAt), FinishedAt: moment(j.FinishedAt),
 	}
 }
@@ -128,8 +128,11 @@ func keepText(d time.Duration) string {
 	return d.String()
 }
 
-// batchText is "" for none.
-func batchText(id domain.BatchID) string {
+// idText is "" for none.
+func idText(id interface {
+	String() string
+	IsZero() bool
+}) string {
 	if id.IsZero() {
 		return ""
 	}

@@ -89,6 +89,19 @@ func (s *store) BlockedKeys(ctx context.Context, after string, limit int) (keys 
 // blocks says whether a record is dead and stands in the way of its chains.
 func blocks(r *record) bool { return r.State == domain.Dead && len(r.Turns) > 0 && r.turns() }
 
+func (s *store) Heads(ctx context.Context, keys []string) (heads map[string]domain.JobID, err error) {
+	heads = map[string]domain.JobID{}
+	err = s.do(ctx, "list whose turn it is", func(t *tx) error {
+		for key, first := range t.heads() {
+			if slices.Contains(keys, key) {
+				heads[key] = first.ID
+			}
+		}
+		return nil
+	})
+	return heads, err
+}
+
 func (s *store) Chains(ctx context.Context, after string, limit int) (chains []domain.Chain, err error) {
 	err = s.do(ctx, "list chains", func(t *tx) error {
 		first := map[string]domain.JobID{}
