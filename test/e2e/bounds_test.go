@@ -156,13 +156,51 @@ func testRate(t *testing.T, b *box) {
 	eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
 	dismiss(crew)
 	checkOnce(t, g, jobs)
-	starts := g.starts("r")
-	for i := rateN; i < len(starts); i++ {
+	checkRate(t, g.starts("r"), rateN, rateWindow)
+}
+
+func checkRate(t *testing.T, starts []time.Time, n int, window time.Duration) {
+	t.Helper()
+	for i := n; i < len(starts); i++ {
 		// A handler looks at the clock a moment after its start was noted, and some
 		// moments are longer than others.
-		if gap := starts[i].Sub(starts[i-rateN]); gap < rateWindow-rateWindow/20 {
-			t.Errorf("starts %d to %d lie within %v", i-rateN, i, gap)
+		if gap := starts[i].Sub(starts[i-n]); gap < window-rateWindow/20 {
+			t.Errorf("starts %d to %d lie within %v", i-n, i, gap)
 		}
+	}
+}
+
+// TestLimitAndRate: jobs that have a limit, a rate and, some of them, a turn, while now
+// the one and now the other is what they lack.
+func TestLimitAndRate(t *testing.T) { onEveryStore(t, testLimitAndRate) }
+
+func testLimitAndRate(t *testing.T, b *box) {
+	const limit = 2
+	for range rounds() {
+		g, jobs := newGauge(t), b.shortened(320)
+		all := make([]Both, jobs)
+		for i := range all {
+			hold := 1
+			if i%15 == 0 {
+				hold = 700
+			}
+			all[i] = Both{Limited{Key: "both", Hold: hold}}
+		}
+		enqueueAll(b, all, func(i int) []enqueue.Option {
+			if i%2 == 0 {
+				return nil
+			}
+			return []enqueue.Option{enqueue.Mutex(fmt.Sprint("m", i%3))}
+		})
+		crew := b.crew(g, 4, limit, longLease)
+		eventually(t, "every job is done", func() bool { return b.stats().Totals.Done >= jobs })
+		dismiss(crew)
+		checkOnce(t, g, jobs)
+		checkRate(t, g.starts("both"), bothN, bothWindow)
+		if most := g.highest("both"); most > limit {
+			t.Errorf("%d ran at one time under a limit of %d", most, limit)
+		}
+		b.ok("jobs", "delete", "--all", "--state", "done")
 	}
 }
 

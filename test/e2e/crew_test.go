@@ -41,6 +41,12 @@ type Rated struct{ Limited }
 // Kind names the sort of job.
 func (Rated) Kind() string { return "rated" }
 
+// Both is a job of a kind with a limit and a rate.
+type Both struct{ Limited }
+
+// Kind names the sort of job.
+func (Both) Kind() string { return "both" }
+
 // Keyed is a job with turns.
 type Keyed struct{ Limited }
 
@@ -50,6 +56,8 @@ func (Keyed) Kind() string { return "keyed" }
 const (
 	rateN      = 5
 	rateWindow = 2 * time.Second
+	bothN      = 10
+	bothWindow = time.Second
 )
 
 // crew is the process: a host with bounded kinds.
@@ -74,6 +82,7 @@ func crew(gauge string) error {
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Limited]) error { return stay(j.Args, j.ID) }, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit, Key: work.KeyOf(func(a Limited) string { return a.Key })}))
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Pooled]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit}))
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Rated]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute), work.Rated(work.Rate{N: rateN, Window: rateWindow}))
+	rowlock.Handle(q, func(_ context.Context, j work.Job[Both]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute), work.Limited(work.Limit{N: limit}), work.Rated(work.Rate{N: bothN, Window: bothWindow}))
 	rowlock.Handle(q, func(_ context.Context, j work.Job[Keyed]) error { return stay(j.Args.Limited, j.ID) }, work.Timeout(time.Minute))
 	batchKinds(q, gauge)
 	stubborn(q, gauge)
