@@ -16,12 +16,15 @@ type recall struct {
 	walks map[string]*walk
 }
 
+// walkMost is no bound of any line: only doubling must end somewhere.
+const walkMost = 1 << 20
+
 // walk goes along the line of a key that is free while those who wait there lack
 // something else.
 type walk struct {
-	most int // steps of a poll
-	left int // of this one
-	rest bool
+	most  int  // steps of a poll
+	left  int  // of this one
+	still bool // it took none since this one began
 }
 
 // add notes a key for the next poll.
@@ -42,7 +45,7 @@ func (r *recall) step(key string) bool {
 		w = &walk{}
 		r.walks[key] = w
 	}
-	w.rest = false
+	w.still = false
 	if w.left == 0 {
 		return false
 	}
@@ -50,22 +53,22 @@ func (r *recall) step(key string) bool {
 	return true
 }
 
-// turn begins a poll if it is time. A walk goes twice as far as at the last one; one
+// poll begins the next poll if it is time. A walk goes twice as far as at the last one; one
 // that took no step meanwhile is over.
-func (r *recall) turn(now, poll time.Duration) {
+func (r *recall) poll(now, every time.Duration) {
 	if len(r.due) > 0 || now < r.at || len(r.later) == 0 && len(r.walks) == 0 {
 		return
 	}
-	r.due, r.later, r.at = r.later, nil, now+poll
+	r.due, r.later, r.at = r.later, nil, now+every
 	for key, w := range r.walks {
 		switch {
-		case w.rest:
+		case w.still:
 			delete(r.walks, key)
 		case r.due[key]:
-			w.most = max(2*w.most, 1)
+			w.most = min(max(2*w.most, 1), walkMost)
 			w.left = w.most
 		}
-		w.rest = true
+		w.still = true
 	}
 }
 

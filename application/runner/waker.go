@@ -223,7 +223,7 @@ func (w *waker) take() []string {
 	now := w.session.clock.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.recall.turn(now, w.session.cfg.Poll)
+	w.recall.poll(now, w.session.cfg.Poll)
 	from := w.keys
 	if len(from) == 0 { // in calls of their own: what they say is of none but these
 		from = w.recall.due
