@@ -156,7 +156,8 @@ type Declarer interface {
 	Declared(ctx context.Context, after string, limit int) ([]domain.Declaration, error)
 	// Loosen makes ready at most limit jobs that wait on a limit or rate of a group which
 	// their kind does not declare, or not any more (bound/removed, bound/moved), and no
-	// other. Of each group it need not look further than at the first LooseDepth who wait.
+	// other. Of each group it need not look further than at the first LooseDepth who wait,
+	// and not at groups that no kind names any more: those hold nobody back (Wake).
 	Loosen(ctx context.Context, limit int) (Loosened, error)
 }
 

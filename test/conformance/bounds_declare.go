@@ -201,6 +201,15 @@ func boundMoved(c *rig) {
 	c.declare(moved)
 	equal(c, "loosened jobs of the group that is theirs", c.loosen(10), driven.Loosened{})
 	c.parkedOn(moved.Key(""), third)
+	left := moved.Key("")
+	moved.Group = "again"
+	c.declare(moved)
+	c.loosen(10)
+	c.wake(left) // a group that no kind names any more
+	c.readyAll(third)
+	c.startOnly(third)
+	c.one()
+	c.startNone()
 	c.declareFor([]string{kind})
 	equal(c, "loosened jobs", c.loosen(10).Jobs, 1)
 	c.over(busy, done)

@@ -53,6 +53,14 @@ func sweepScenes(h conformance.Harness) map[string]scene {
 			keys := []string{out[0].Slots[0].Key, out[0].Slots[1].Key}
 			return func() error { _, err := s.Wake(t.Context(), keys); return err }, IsIn(t, s, waiting, domain.Ready)
 		},
+		"loosen": func(t testing.TB) (func() error, func()) {
+			_, waiting := Admitted(t, h.Backend)
+			moved := []domain.Declaration{{Kind: "k", Sort: domain.BoundLimit, Group: "elsewhere", N: 1}, {Kind: "stays", Sort: domain.BoundLimit, Group: "g", N: 1}}
+			if err := s.Declare(t.Context(), []string{"k", "stays"}, moved); err != nil {
+				t.Fatal(err)
+			}
+			return func() error { _, err := s.Loosen(t.Context(), 100); return err }, IsIn(t, s, waiting, domain.Ready)
+		},
 		"expire": func(t testing.TB) (func() error, func()) {
 			out, _ := Admitted(t, h.Backend)
 			out[0].Slots[0].After = time.Minute
