@@ -62,9 +62,11 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	}
 	l.overtaken(gone)
 	l.line.put(fit)
-	s.waker.missed(answer)
-	if again {
-		s.waker.add(s.touched(wants)...)
+	s.waker.missed(wants, answer)
+	for i := range wants {
+		if again { // what the first call said is not known
+			s.waker.add(s.asked(&wants[i])...)
+		}
 	}
 	return nil
 }
@@ -89,13 +91,11 @@ func (l *lane) ask(wants []driven.Want) (answer driven.Admission, again bool, er
 	}
 }
 
-// touched are the keys of limits and rates that claimed jobs ask for, as far as is known here.
-func (s *session) touched(wants []driven.Want) (keys []string) {
+// asked are the keys of limits and rates that a claimed job asks for, as far as is known here.
+func (s *session) asked(w *driven.Want) (keys []string) {
 	for _, d := range s.declared {
-		for i := range wants {
-			if wants[i].Kind == d.Kind {
-				keys = append(keys, d.Key(wants[i].Own(d.Sort)))
-			}
+		if d.Kind == w.Kind {
+			keys = append(keys, d.Key(w.Own(d.Sort)))
 		}
 	}
 	return keys

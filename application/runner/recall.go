@@ -98,34 +98,53 @@ func (w *waker) lookAgain(keys []string) {
 }
 
 // missed is told what those asked for whom an admission parked. What they lacked may
-// have been freed before they were parked: that is woken at once. A limit or rate that
-// they found free is so for whoever waits there; but mostly these lack the same, and at
+// have been freed before they were parked: that is woken at once, and so are the keys of
+// who lacks a turn, for that one comes back alone. Who lacks only the one of a limit and a
+// rate leaves the other to whoever waits there; but mostly these lack the same, and at
 // once a whole backlog would go from one line to the other with every slot. So after
 // the first of them others are tried at the next poll, and twice as many at each one after it,
 // until one finds the key full.
-func (w *waker) missed(answer driven.Admission) {
+func (w *waker) missed(wants []driven.Want, answer driven.Admission) {
 	if len(answer.Wake) == 0 {
 		return
 	}
 	now, poll := w.session.clock.now(), w.session.cfg.Poll
-	lacked, some := make(map[string]bool, len(answer.Parked)), false
-	for _, p := range answer.Parked {
-		lacked[p.Key] = true
-		some = some || !ofTurn(p.Key)
-	}
+	lacked, free := w.session.parkings(wants, answer.Parked)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range answer.Wake {
 		switch {
 		case lacked[key]:
 			delete(w.recall.walks, key)
-		case some && !ofTurn(key) && !w.recall.step(key): // who lacks a turn comes back alone
+		case free[key] && !w.recall.step(key):
 			w.recall.add(key, now, poll)
 			continue
 		}
 		w.keys[key] = true
 	}
 	ring(w.bell)
+}
+
+// parkings are the keys that parked jobs lacked, and those that they found free of who
+// lacked a limit or rate.
+func (s *session) parkings(wants []driven.Want, parked []driven.Parking) (lacked, free map[string]bool) {
+	lacked, free = make(map[string]bool, len(parked)), map[string]bool{}
+	lacks := make(map[domain.JobID]string, len(parked))
+	for _, p := range parked {
+		lacked[p.Key] = true
+		if !ofTurn(p.Key) {
+			lacks[p.ID] = p.Key
+		}
+	}
+	for i := range wants {
+		key, some := lacks[wants[i].Ticket.ID]
+		for _, other := range s.asked(&wants[i]) {
+			if some && other != key {
+				free[other] = true
+			}
+		}
+	}
+	return lacked, free
 }
 
 // walks says that somebody may be found who can start.
