@@ -63,10 +63,8 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	l.overtaken(gone)
 	l.line.put(fit)
 	s.waker.missed(wants, answer)
-	for i := range wants {
-		if again { // what the first call said is not known
-			s.waker.add(s.asked(&wants[i])...)
-		}
+	if again { // what the first call said is not known
+		s.waker.add(s.asked(wants...)...)
 	}
 	return nil
 }
@@ -91,11 +89,13 @@ func (l *lane) ask(wants []driven.Want) (answer driven.Admission, again bool, er
 	}
 }
 
-// asked are the keys of limits and rates that a claimed job asks for, as far as is known here.
-func (s *session) asked(w *driven.Want) (keys []string) {
-	for _, d := range s.declared {
-		if d.Kind == w.Kind {
-			keys = append(keys, d.Key(w.Own(d.Sort)))
+// asked are the keys of limits and rates that claimed jobs ask for, as far as is known here.
+func (s *session) asked(wants ...driven.Want) (keys []string) {
+	for i := range wants {
+		for _, d := range s.declared {
+			if d.Kind == wants[i].Kind {
+				keys = append(keys, d.Key(wants[i].Own(d.Sort)))
+			}
 		}
 	}
 	return keys

@@ -138,7 +138,7 @@ func (s *session) parkings(wants []driven.Want, parked []driven.Parking) (lacked
 	}
 	for i := range wants {
 		key, some := lacks[wants[i].Ticket.ID]
-		for _, other := range s.asked(&wants[i]) {
+		for _, other := range s.asked(wants[i]) {
 			if some && other != key {
 				free[other] = true
 			}
