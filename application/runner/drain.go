@@ -107,7 +107,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 		}
 		followed := s.followed() // a round that was begun before a wake-up or a callback saw too little
 		wait, calm, err := s.round()
-		if calm = calm && s.held.size() == 0 && followed && s.followed(); calm && o.IncludeDelayed && err == nil {
+		if calm = calm && s.held.size() == 0 && followed && s.followed() && !s.waker.recallNow(); calm && o.IncludeDelayed && err == nil {
 			var n int
 			n, err = s.hasten(ctx)
 			calm, wait = n == 0, 0
@@ -134,7 +134,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 }
 
 // followed says that nothing is left to do of what outcomes set going.
-func (s *session) followed() bool { return s.waker.idle() && !s.waker.walks() && s.finisher.idle() }
+func (s *session) followed() bool { return s.waker.idle() && s.finisher.idle() }
 
 // ready tells the store what the kinds declare, and wakes who may try.
 func (s *session) ready(ctx context.Context) error {

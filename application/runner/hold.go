@@ -12,17 +12,14 @@ import (
 // nap is how long the waker may rest.
 func (w *waker) nap() time.Duration {
 	s := w.session
-	if !s.bounded.Load() {
-		return driven.NoNext
-	}
 	now := s.clock.now()
+	wakes := w.wakes(now)
+	if wakes <= now || !s.bounded.Load() {
+		return max(wakes-now, 0)
+	}
 	at := w.kept + s.cfg.Renew
 	if tick := w.tick(); tick > 0 {
 		at = min(at, now+tick)
-	}
-	wakes := w.wakes(now)
-	if wakes <= now {
-		return 0
 	}
 	return max(min(at, w.due(now), wakes)-now, time.Millisecond)
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
+	"github.com/rowlock/rowlock/ports/driven"
 )
 
 const (
-	loosenBatch = 500              // jobs that one call makes ready
+	loosenBatch = 5000             // jobs that one call makes ready
+	loosenDepth = 100_000          // of each group's line that it looks at; a sweep looks less deep
 	lookBatch   = 1000             // keys that one call looks at: nothing hurries, and each reads anew what others changed
 	openingTime = 10 * time.Second // one try of telling the store what the kinds declare
 )
@@ -138,7 +140,7 @@ func (s *session) loosen(ctx context.Context) error {
 		return nil
 	}
 	for {
-		answer, err := within(ctx, s.deps.Store.Loosen, loosenBatch)
+		answer, err := within(ctx, s.deps.Store.Loosen, driven.LoosenRequest{Limit: loosenBatch, Depth: loosenDepth})
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,17 @@
 package runner
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
+)
+
+const (
+	recallMost = time.Second // between two polls
+	walkFirst  = 128         // jobs that are tried of a line in one poll
+	walkMost   = 1 << 20     // the same once it has doubled and doubled: no bound of any line
 )
 
 // recall has keys of limits and rates woken once more at a later poll. Its waker's
@@ -12,63 +19,68 @@ import (
 type recall struct {
 	later map[string]bool // at the next poll
 	due   map[string]bool // now
+	last  bool            // the last call was of those
 	at    time.Duration   // of the next poll
 	walks map[string]*walk
 }
 
-// walkMost is no bound of any line: only doubling must end somewhere.
-const walkMost = 1 << 20
-
 // walk goes along the line of a key that is free while those who wait there lack
 // something else.
 type walk struct {
-	most  int  // steps of a poll
-	left  int  // of this one
-	still bool // it took none since this one began
+	most    int  // jobs of one poll
+	left    int  // of this one
+	started bool // so did somebody at the key in this one
+	still   bool // nobody was tried in this one
 }
 
 // add notes a key for the next poll.
 func (r *recall) add(key string, now, poll time.Duration) {
 	if len(r.later) == 0 {
-		r.later, r.at = make(map[string]bool), now+poll
+		r.later, r.at = make(map[string]bool), now+min(poll, recallMost)
 	}
 	r.later[key] = true
 }
 
-// step says whether one more of the key's line is tried at once.
-func (r *recall) step(key string) bool {
+// step says whether others of the key's line are tried at once, after n that found
+// it free.
+func (r *recall) step(key string, n int) bool {
 	w := r.walks[key]
 	if w == nil {
 		if r.walks == nil {
 			r.walks = make(map[string]*walk)
 		}
-		w = &walk{}
+		w = &walk{most: walkFirst, left: walkFirst}
 		r.walks[key] = w
 	}
 	w.still = false
-	if w.left == 0 {
-		return false
-	}
-	w.left--
-	return true
+	w.left -= n
+	return w.left > 0
 }
 
-// poll begins the next poll if it is time. A walk goes twice as far as at the last one; one
-// that took no step meanwhile is over.
+// poll begins the next poll if it is time. A walk that came to nobody who could start
+// goes twice as far in the next one; one that tried nobody is over.
 func (r *recall) poll(now, every time.Duration) {
 	if len(r.due) > 0 || now < r.at || len(r.later) == 0 && len(r.walks) == 0 {
 		return
 	}
-	r.due, r.later, r.at = r.later, nil, now+every
+	r.due, r.later, r.at = r.later, nil, now+min(every, recallMost)
 	for key, w := range r.walks {
 		switch {
 		case w.still:
 			delete(r.walks, key)
-		case r.due[key]:
-			w.most = min(max(2*w.most, 1), walkMost)
-			w.left = w.most
+		case w.left <= 0 && !w.started:
+			w.most = min(2*w.most, walkMost)
+		default:
+			w.most = walkFirst
 		}
-		w.still = true
+		w.left, w.started, w.still = w.most, false, true
+	}
+}
+
+// start is told of a slot that a job was given.
+func (r *recall) start(key string) {
+	if w := r.walks[key]; w != nil {
+		w.started = true
 	}
 }
 
@@ -97,41 +109,41 @@ func (w *waker) lookAgain(keys []string) {
 	}
 }
 
-// missed is told what those asked for whom an admission parked. What they lacked may
-// have been freed before they were parked: that is woken at once, and so are the keys of
-// who lacks a turn, for that one comes back alone. Who lacks only the one of a limit and a
-// rate leaves the other to whoever waits there; but mostly these lack the same, and at
-// once a whole backlog would go from one line to the other with every slot. So after
-// the first of them others are tried at the next poll, and twice as many at each one after it,
-// until one finds the key full.
+// missed is told what an admission said. What those lacked who were parked may have been
+// freed before that: it is woken at once, and so are the keys of who lacks a turn, for that
+// one comes back alone. Who lacks only the one of a limit and a rate leaves the other to
+// whoever waits there; but mostly these lack the same, and a whole backlog would go
+// from one line to the other with every slot. So of such a line some are tried in each
+// poll, and twice as many at the next where nobody can start.
 func (w *waker) missed(wants []driven.Want, answer driven.Admission) {
-	if len(answer.Wake) == 0 {
-		return
-	}
 	now, poll := w.session.clock.now(), w.session.cfg.Poll
-	lacked, free := w.session.parkings(wants, answer.Parked)
+	free := w.session.foundFree(wants, answer.Parked)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for i := range answer.Admitted {
+		for _, slot := range answer.Admitted[i].Slots {
+			w.recall.start(slot.Key)
+		}
+	}
 	for _, key := range answer.Wake {
-		switch {
-		case lacked[key]:
-			delete(w.recall.walks, key)
-		case free[key] && !w.recall.step(key):
+		if n := free[key]; n > 0 && !w.recall.step(key, n) {
 			w.recall.add(key, now, poll)
 			continue
 		}
 		w.keys[key] = true
 	}
-	ring(w.bell)
+	if len(answer.Wake) > 0 {
+		ring(w.bell)
+	}
 }
 
-// parkings are the keys that parked jobs lacked, and those that they found free of who
-// lacked a limit or rate.
-func (s *session) parkings(wants []driven.Want, parked []driven.Parking) (lacked, free map[string]bool) {
-	lacked, free = make(map[string]bool, len(parked)), map[string]bool{}
-	lacks := make(map[domain.JobID]string, len(parked))
+// foundFree counts the parked jobs that lacked only another limit or rate than this one.
+func (s *session) foundFree(wants []driven.Want, parked []driven.Parking) map[string]int {
+	if len(parked) == 0 {
+		return nil
+	}
+	free, lacks := map[string]int{}, make(map[domain.JobID]string, len(parked))
 	for _, p := range parked {
-		lacked[p.Key] = true
 		if !ofTurn(p.Key) {
 			lacks[p.ID] = p.Key
 		}
@@ -140,18 +152,26 @@ func (s *session) parkings(wants []driven.Want, parked []driven.Parking) (lacked
 		key, some := lacks[wants[i].Ticket.ID]
 		for _, other := range s.asked(wants[i]) {
 			if some && other != key {
-				free[other] = true
+				free[other]++
 			}
 		}
 	}
-	return lacked, free
+	for _, key := range lacks {
+		delete(free, key) // another one found it full
+	}
+	return free
 }
 
-// walks says that somebody may be found who can start.
-func (w *waker) walks() bool {
+// recallNow has all keys woken that wait for the next poll; false where there are none.
+func (w *waker) recallNow() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.recall.walks) > 0
+	n := len(w.keys)
+	maps.Copy(w.keys, w.recall.later)
+	maps.Copy(w.keys, w.recall.due)
+	w.recall.later, w.recall.due = nil, nil
+	ring(w.bell)
+	return len(w.keys) > n
 }
 
 // ofTurn says that a key is a mutex or a chain.

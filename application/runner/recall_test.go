@@ -83,3 +83,28 @@ func TestTheWakerRests(t *testing.T) {
 		}
 	})
 }
+
+// A runner that stops before its next poll wakes at once who was to be woken then.
+func TestAStopRecallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		shared := work.Limited(work.Limit{N: 1, Group: "g"})
+		k.handle("hold", func(context.Context, driven.Task) error { time.Sleep(time.Second); return nil }, shared, minute)
+		k.handle("off", func(context.Context, driven.Task) error { return nil }, shared, minute)
+		k.handle("on", func(context.Context, driven.Task) error { return nil }, shared, minute)
+		first := k.started(runner.Config{Concurrency: 4})
+		k.put("hold", 1)
+		time.Sleep(50 * time.Millisecond)
+		k.put("off", 1)
+		time.Sleep(50 * time.Millisecond)
+		on := k.put("on", 1)
+		time.Sleep(50 * time.Millisecond)
+		must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
+		k.started(runner.Config{Concurrency: 4})
+		time.Sleep(900 * time.Millisecond) // the slot is free
+		k.wantState(domain.Blocked, on...)
+		k.stop(first)
+		time.Sleep(2 * time.Second)
+		k.wantState(domain.Done, on...)
+	})
+}

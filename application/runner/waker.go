@@ -146,6 +146,7 @@ func (w *waker) idle() bool {
 
 // close waits until everything is woken, a few tries at most.
 func (w *waker) close() {
+	w.recallNow()
 	close(w.closing)
 	<-w.ended
 }
@@ -225,7 +226,8 @@ func (w *waker) take() []string {
 	defer w.mu.Unlock()
 	w.recall.poll(now, w.session.cfg.Poll)
 	from := w.keys
-	if len(from) == 0 { // in calls of their own: what they say is of none but these
+	w.recall.last = len(w.recall.due) > 0 && (len(from) == 0 || !w.recall.last)
+	if w.recall.last { // in calls of their own: what they say is of none but these
 		from = w.recall.due
 	}
 	keys := make([]string, 0, min(len(from), wakeBatch))

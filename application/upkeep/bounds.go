@@ -12,6 +12,7 @@ const (
 	expireBatch = 500
 	wakeBatch   = 200 // keys in one call
 	loosenBatch = 500
+	loosenDepth = 10_000 // of each group's line that one call looks at; a start looks deeper
 )
 
 // follow looks after slots and who waits for them: what a crash left is freed
@@ -102,7 +103,7 @@ func (s *Service) wakeKeys(ctx context.Context, keys []string) error {
 // loosen makes ready who waits for what is declared no more.
 func (s *Service) loosen(ctx context.Context) error {
 	for {
-		answer, err := bounded(ctx, s.deps.Store.Loosen, loosenBatch)
+		answer, err := bounded(ctx, s.deps.Store.Loosen, driven.LoosenRequest{Limit: loosenBatch, Depth: loosenDepth})
 		if err != nil {
 			return err
 		}

@@ -130,11 +130,11 @@ func (p *partial) BlockedKeys(ctx context.Context, after string, limit int) ([]s
 	return p.store.BlockedKeys(ctx, after, limit)
 }
 
-func (p *partial) Loosen(ctx context.Context, limit int) (driven.Loosened, error) {
+func (p *partial) Loosen(ctx context.Context, r driven.LoosenRequest) (driven.Loosened, error) {
 	if err := p.door("loosen"); err != nil {
 		return driven.Loosened{}, err
 	}
-	return p.store.Loosen(ctx, limit)
+	return p.store.Loosen(ctx, r)
 }
 
 func TestNoPartOfASweepKeepsAnother(t *testing.T) {

@@ -114,8 +114,13 @@ type Woken struct {
 	Queues []string // that hold them
 }
 
-// LooseDepth is how many of those who wait in a group a Loosen looks at.
-const LooseDepth = 10_000
+// LoosenRequest asks for one step of it.
+type LoosenRequest struct {
+	Limit int // jobs that are made ready
+	// Depth is how many of those who wait in each group are looked at, by key and order;
+	// 0: all of them.
+	Depth int
+}
 
 // Loosened is the answer of a Loosen.
 type Loosened struct {
@@ -154,11 +159,10 @@ type Declarer interface {
 	// Declared lists what was declared, by kind and sort, at most limit after the
 	// kind; those with N = 0 too.
 	Declared(ctx context.Context, after string, limit int) ([]domain.Declaration, error)
-	// Loosen makes ready at most limit jobs that wait on a limit or rate of a group which
-	// their kind does not declare, or not any more (bound/removed, bound/moved), and no
-	// other. Of each group it need not look further than at the first LooseDepth who wait,
-	// and not at groups that no kind names any more: those hold nobody back (Wake).
-	Loosen(ctx context.Context, limit int) (Loosened, error)
+	// Loosen makes ready jobs that wait on a limit or rate of a group which their kind
+	// does not declare, or not any more (bound/removed, bound/moved), and no other. It
+	// need not look at groups that no kind names any more: those hold nobody back (Wake).
+	Loosen(context.Context, LoosenRequest) (Loosened, error)
 }
 
 // Unchained is the answer of an Unchain.

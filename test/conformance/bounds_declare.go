@@ -28,7 +28,7 @@ func (c *rig) declared() (all []domain.Declaration) {
 
 func (c *rig) loosen(limit int) driven.Loosened {
 	c.Helper()
-	got, err := c.store.Loosen(c.Context(), limit)
+	got, err := c.store.Loosen(c.Context(), driven.LoosenRequest{Limit: limit})
 	c.ok("loosen", err)
 	if len(got.Queues) == 0 {
 		got.Queues = nil

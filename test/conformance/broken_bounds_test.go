@@ -16,7 +16,7 @@ type brokenBounds struct {
 	onReap        func(context.Context, driven.ReapRequest) (driven.Reaped, error)
 	onDeclare     func(ctx context.Context, kinds []string, all []domain.Declaration) error
 	onDeclared    func(ctx context.Context, after string, limit int) ([]domain.Declaration, error)
-	onLoosen      func(ctx context.Context, limit int) (driven.Loosened, error)
+	onLoosen      func(context.Context, driven.LoosenRequest) (driven.Loosened, error)
 	onHeld        func(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error)
 	onBlockedKeys func(ctx context.Context, after string, limit int) ([]string, error)
 	onHeads       func(ctx context.Context, keys []string) (map[string]domain.JobID, error)
@@ -52,8 +52,8 @@ func (b *broken) Declared(ctx context.Context, after string, limit int) ([]domai
 	return or(b.onDeclared, b.onDeclared != nil, b.Store.Declared)(ctx, after, limit)
 }
 
-func (b *broken) Loosen(ctx context.Context, limit int) (driven.Loosened, error) {
-	return or(b.onLoosen, b.onLoosen != nil, b.Store.Loosen)(ctx, limit)
+func (b *broken) Loosen(ctx context.Context, r driven.LoosenRequest) (driven.Loosened, error) {
+	return or(b.onLoosen, b.onLoosen != nil, b.Store.Loosen)(ctx, r)
 }
 
 func (b *broken) Held(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error) {

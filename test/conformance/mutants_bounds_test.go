@@ -277,10 +277,10 @@ func declareMutants() []mutant {
 			}
 		}, []string{"bound/declared"}},
 		{"loosens nothing", func(b *broken, _ *Harness) {
-			b.onLoosen = func(context.Context, int) (driven.Loosened, error) { return driven.Loosened{}, nil }
+			b.onLoosen = func(context.Context, driven.LoosenRequest) (driven.Loosened, error) { return driven.Loosened{}, nil }
 		}, []string{"bound/removed", "bound/moved"}},
 		{"loosens only what is declared no more", func(b *broken, _ *Harness) {
-			b.onLoosen = func(ctx context.Context, n int) (driven.Loosened, error) {
+			b.onLoosen = func(ctx context.Context, n driven.LoosenRequest) (driven.Loosened, error) {
 				stored, _ := b.Store.Declared(ctx, "", 100)
 				if slices.ContainsFunc(stored, func(d domain.Declaration) bool { return d.N == 0 }) {
 					return b.Store.Loosen(ctx, n)
@@ -289,7 +289,7 @@ func declareMutants() []mutant {
 			}
 		}, []string{"bound/moved"}},
 		{"loosens whoever waits", func(b *broken, _ *Harness) {
-			b.onLoosen = func(ctx context.Context, _ int) (driven.Loosened, error) {
+			b.onLoosen = func(ctx context.Context, _ driven.LoosenRequest) (driven.Loosened, error) {
 				woken, err := rouse(ctx, b.Store, waitingFor(ctx, b.Store, limit(""))...)
 				return driven.Loosened{Woken: woken}, err
 			}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 
 	"github.com/rowlock/rowlock/domain"
 	"github.com/rowlock/rowlock/ports/driven"
@@ -196,12 +196,12 @@ func (s *Store) Declared(ctx context.Context, after string, limit int) (all []do
 	return all, err
 }
 
-// LooseText finds, among the first who wait at keys from $2 to $3, at most $6 of kinds
-// that do not declare group $5 of sort $4. A backlog of others is not read whole.
+// LooseText finds, among the first $7 who wait at keys from $2 to $3, at most $6 of kinds
+// that do not declare group $5 of sort $4.
 func LooseText(d *Dialect) string {
 	line := d.Forms.Select(Select{
 		Columns: "j.id, j.blocked_on, j.queue, j.kind", From: d.Table("jobs"), Order: "j.blocked_on, j.priority, j.run_at, j.id",
-		Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3", Limit: strconv.Itoa(driven.LooseDepth), Index: "blocked",
+		Where: "j.state = 2 AND j.blocked_on >= $2 AND j.blocked_on < $3", Limit: "$7", Index: "blocked",
 	})
 	theirs := "SELECT 1 FROM " + d.Table("bounds") + " AS b WHERE b.kind = j.kind AND b.sort = $4 AND b.grp = $5 AND b.n > 0"
 	return d.Forms.Select(Select{
@@ -210,9 +210,12 @@ func LooseText(d *Dialect) string {
 }
 
 // Loosen looks at the lines of every group that is declared, or was.
-func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
+func (s *Store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driven.Loosened, err error) {
 	var found []Waiter
-	limit = max(limit, 0)
+	limit, depth := max(r.Limit, 0), r.Depth
+	if depth == 0 {
+		depth = math.MaxInt32
+	}
 	err = s.read(ctx, "loosen", func(ctx context.Context, c Conn) error {
 		all, err := s.declarations(ctx, c, s.t.bounds.all)
 		if err != nil {
@@ -224,7 +227,7 @@ func (s *Store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 		}
 		for _, low := range sorted(groups) {
 			d, high := groups[low], low[:len(low)-1]+";" // which follows ':'
-			some, err := Waiters(ctx, c, s.t.bounds.loose, nil, low, high, int(d.Sort), d.Group, limit+1-len(found))
+			some, err := Waiters(ctx, c, s.t.bounds.loose, nil, low, high, int(d.Sort), d.Group, limit+1-len(found), depth)
 			if err != nil {
 				return err
 			}

@@ -175,7 +175,7 @@ func TestShutStoreHasNoBounds(t *testing.T) {
 		"reap":         func() error { _, err := b.Reap(ctx, driven.ReapRequest{}); return err },
 		"declare":      func() error { return b.Declare(ctx, nil, nil) },
 		"declared":     func() error { _, err := b.Declared(ctx, "", 1); return err },
-		"loosen":       func() error { _, err := b.Loosen(ctx, 1); return err },
+		"loosen":       func() error { _, err := b.Loosen(ctx, driven.LoosenRequest{Limit: 1}); return err },
 		"held":         func() error { _, err := b.Held(ctx, domain.Slot{}, 1); return err },
 		"blocked keys": func() error { _, err := b.BlockedKeys(ctx, "", 1); return err },
 		"chains":       func() error { _, err := b.Chains(ctx, "", 1); return err },

@@ -71,7 +71,9 @@ func (s *store) Declared(ctx context.Context, after string, limit int) (all []do
 	return all, err
 }
 
-func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
+// Loosen looks at everybody: they are here.
+func (s *store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driven.Loosened, err error) {
+	limit := r.Limit
 	err = s.do(ctx, "loosen", func(time.Time) error {
 		var free []*row
 		for key, line := range s.blocked {

@@ -74,7 +74,7 @@ func (a *actor) redeclare() error {
 	if err := a.Declare(ctx, kinds, all); err != nil {
 		return err
 	}
-	if _, err := a.Loosen(ctx, 2); err != nil {
+	if _, err := a.Loosen(ctx, driven.LoosenRequest{Limit: 2}); err != nil {
 		return err
 	}
 	keys := a.keys()

@@ -178,7 +178,7 @@ func brokenLoosen(w *world) (func() error, func()) {
 	w.enter()
 	w.start()
 	w.ok("declare", w.declare(0))
-	return func() error { _, err := w.store.Loosen(w.Context(), 100); return err }, nothing
+	return func() error { _, err := w.store.Loosen(w.Context(), driven.LoosenRequest{Limit: 100}); return err }, nothing
 }
 
 // brokenEdit changes all that waits. Where the operator does not come again, all

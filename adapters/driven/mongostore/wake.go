@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,8 +118,8 @@ func (s *store) ready(ctx context.Context, rows []row) (woken driven.Woken, err 
 }
 
 // Loosen looks at the lines of every group that a kind declares, or did.
-func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
-	limit = max(limit, 0)
+func (s *store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driven.Loosened, err error) {
+	limit := max(r.Limit, 0)
 	err = s.bounded(ctx, "loosen", func(ctx context.Context, _ int64) error {
 		kinds, err := s.readDeclared(ctx, bson.D{{Key: "kind", Value: bson.D{{Key: "$gt", Value: ""}}}}, options.Find())
 		if err != nil {
@@ -136,7 +137,7 @@ func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 		}
 		var free []row
 		for _, id := range slices.Sorted(maps.Keys(groups)) {
-			some, err := s.strangers(ctx, id, groups[id], limit+1-len(free))
+			some, err := s.strangers(ctx, id, groups[id], r.Depth, limit+1-len(free))
 			if err != nil {
 				return err
 			}
@@ -152,12 +153,15 @@ func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, 
 }
 
 // strangers finds, among the first who wait in a group, jobs of other kinds than its own.
-func (s *store) strangers(ctx context.Context, group string, kinds []string, limit int) (found []row, err error) {
+func (s *store) strangers(ctx context.Context, group string, kinds []string, depth, limit int) (found []row, err error) {
 	keys := bson.D{{Key: "$gte", Value: group}, {Key: "$lt", Value: strings.TrimSuffix(group, ":") + ";"}} // ';' follows ':'
+	if depth == 0 {
+		depth = math.MaxInt32
+	}
 	cursor, err := s.jobs.Aggregate(ctx, mongo.Pipeline{
 		{{Key: "$match", Value: bson.D{{Key: "state", Value: domain.Blocked}, {Key: "blocked_on", Value: keys}}}},
 		{{Key: "$sort", Value: append(bson.D{{Key: "blocked_on", Value: 1}}, turn...)}},
-		{{Key: "$limit", Value: driven.LooseDepth}},
+		{{Key: "$limit", Value: depth}},
 		{{Key: "$match", Value: bson.D{{Key: "kind", Value: bson.D{{Key: "$nin", Value: kinds}}}}}},
 		{{Key: "$limit", Value: limit}},
 		{{Key: "$project", Value: waiterFields}},

@@ -35,8 +35,8 @@ func (s *store) Declared(ctx context.Context, after string, limit int) ([]domain
 	return again(ctx, func() ([]domain.Declaration, error) { return s.next.Declared(ctx, after, limit) })
 }
 
-func (s *store) Loosen(ctx context.Context, limit int) (driven.Loosened, error) {
-	return again(ctx, func() (driven.Loosened, error) { return s.next.Loosen(ctx, limit) })
+func (s *store) Loosen(ctx context.Context, r driven.LoosenRequest) (driven.Loosened, error) {
+	return again(ctx, func() (driven.Loosened, error) { return s.next.Loosen(ctx, r) })
 }
 
 func (s *store) Held(ctx context.Context, after domain.Slot, limit int) ([]domain.Holder, error) {

@@ -52,10 +52,10 @@ func (s *store) Declared(ctx context.Context, after string, limit int) (all []do
 	return all, err
 }
 
-func (s *store) Loosen(ctx context.Context, limit int) (answer driven.Loosened, err error) {
+func (s *store) Loosen(ctx context.Context, req driven.LoosenRequest) (answer driven.Loosened, err error) {
 	err = s.do(ctx, "loosen", func(t *tx) error {
 		for _, r := range t.pick(func(r *record) bool { return r.State == domain.Blocked && t.loose(r) }, byTurn) {
-			if answer.More = answer.Jobs == limit; answer.More {
+			if answer.More = answer.Jobs == req.Limit; answer.More {
 				break
 			}
 			t.ready(r, &answer.Woken)

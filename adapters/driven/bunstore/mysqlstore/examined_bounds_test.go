@@ -80,8 +80,8 @@ func (x *examiner) examineBounds(round int) {
 	x.park(x.bounded("busy"))
 	x.admit(x.bounded(""))
 	x.exec("UPDATE rowlock_jobs SET kind = 'moved' WHERE blocked_on = 'l:g:busy' ORDER BY run_at LIMIT 100")
-	x.judge("loosen", 3.5*driven.LooseDepth, func() error {
-		got, err := x.s.Loosen(x.Context(), 2*batch)
+	x.judge("loosen", 4000, func() error {
+		got, err := x.s.Loosen(x.Context(), driven.LoosenRequest{Limit: 2 * batch, Depth: 1000})
 		if got.Jobs != batch {
 			x.Errorf("%d jobs are loose", got.Jobs)
 		}

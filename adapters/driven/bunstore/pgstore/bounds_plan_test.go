@@ -63,7 +63,7 @@ func (x *explainer) crowd(scale int) {
 		x.exec(fmt.Sprintf("INSERT INTO rowlock_jobs (id, state, queue, kind, priority, run_at, due_at, wake_at, created_at, args, blocked_on)"+
 			" SELECT gen_random_uuid(), 2, 'q', '%s', 0, i, i, 0, 1, '{}', %s FROM generate_series(1, %d) AS i", kind, key, n))
 	}
-	wait("busy", "'l:busy:'", 30*keys)
+	wait("busy", "'l:busy:'", 10*keys)
 	wait("many", fmt.Sprintf("'l:many:' || i %% %d", keys), 10*keys)
 	wait("each", "'c0:each' || i", keys)
 	x.exec(fmt.Sprintf("INSERT INTO rowlock_job_keys (job, bound) SELECT gen_random_uuid(), 'm0:old' FROM generate_series(1, %d)", 10*keys))
@@ -193,8 +193,8 @@ func (x *explainer) boundSweeps(t *testing.T, s *bunstore.Store) {
 	x.judge("blocked keys", 2*batch, func() error { _, err := s.BlockedKeys(ctx, "l:many", batch); return err })
 	x.judge("chains", 2*batch, func() error { _, err := s.Chains(ctx, "", batch); return err })
 	x.exec("UPDATE rowlock_jobs SET kind = 'moved' WHERE id IN (SELECT id FROM rowlock_jobs WHERE blocked_on = 'l:busy:' ORDER BY run_at LIMIT $1)", batch)
-	x.judge("loosen", 2.5*driven.LooseDepth, func() error {
-		got, err := s.Loosen(ctx, 2*batch)
+	x.judge("loosen", 2500, func() error {
+		got, err := s.Loosen(ctx, driven.LoosenRequest{Limit: 2 * batch, Depth: 1000})
 		if got.Jobs != batch {
 			t.Errorf("%d jobs are loose", got.Jobs)
 		}
