@@ -25,7 +25,7 @@ of those that rowlock jobs list --state running shows. Where its runner is not n
 more, rowlock jobs show has it in the history: end that process to free the slot.
 A limit whose n is none was declared once and is no more. With a tenant in scope only its
 own mutexes and chains are shown as held: the slots of limits and rates are everybody's.
-Each list has at most 500 lines; where there are more, --after KEY shows what is held behind
+Each list has at most 500 lines; where there are more, --after KEY shows only what is held behind
 that key.`
 
 const blockedHelp = `Show the keys that jobs wait for, and the chains that a dead job blocks.
@@ -135,13 +135,14 @@ func (h heldView) claim() string {
 }
 
 func viewLimits(ctx context.Context, b driving.Bounds, after string) (v limitsView, err error) {
-	declared, moreDeclared, err := full(ctx, "", b.Declared, func(d domain.Declaration) string { return d.Kind })
-	if err != nil {
-		return v, err
-	}
-	from := domain.Slot{Key: after, Index: domain.MaxSlots}
+	var declared []domain.Declaration
+	from, moreDeclared := domain.Slot{Key: after, Index: domain.MaxSlots}, false
 	if after == "" {
 		from = domain.Slot{}
+		declared, moreDeclared, err = full(ctx, "", b.Declared, func(d domain.Declaration) string { return d.Kind })
+	}
+	if err != nil {
+		return v, err
 	}
 	held, moreHeld, err := full(ctx, from, b.Held, func(h domain.Holder) domain.Slot { return h.Slot })
 	if err != nil {

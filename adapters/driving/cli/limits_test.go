@@ -122,7 +122,7 @@ func TestLimitsBehindAKey(t *testing.T) {
 		want   []any
 	}{
 		{someBounds(), []string{"limits"}, []any{"", domain.Slot{}}},
-		{someBounds(), []string{"limits", "--after", "l:k:"}, []any{"", domain.Slot{Key: "l:k:", Index: domain.MaxSlots}}},
+		{someBounds(), []string{"limits", "--after", "l:k:"}, []any{domain.Slot{Key: "l:k:", Index: domain.MaxSlots}}},
 		{someBounds(), []string{"limits", "blocked", "--after", "c0:k"}, []any{"c0:k", "c0:k"}},
 		{full, []string{"limits"}, []any{"", domain.Slot{}, last}}, // whether there is more is asked
 		{full, []string{"limits", "blocked"}, []any{"", "", "c0:z"}},
