@@ -63,20 +63,23 @@ func (l *lane) admitChunk(chunk []*attempt) error {
 	l.overtaken(gone)
 	l.line.put(fit)
 	s.waker.missed(wants, answer)
-	if again { // what the first call said is not known
-		s.waker.add(s.asked(wants...)...)
-	}
 	return nil
 }
 
 // ask asks until there is an answer, for one renewal interval: a call whose answer
 // was lost may have taken slots, and the same call made again finds them. Given back
 // instead, the claims would leave them to a sweep and its linger, and every job
-// behind them. again says that it took more than one try.
+// behind them. again says that it took more than one try; what an answer said that was
+// not heard is looked at, but for turns, which are left to the sweep.
 func (l *lane) ask(wants []driven.Want) (answer driven.Admission, again bool, err error) {
 	s := l.session
 	until := s.clock.now() + s.cfg.Renew
 	wait := backoff{first: emptyFirst, cap: time.Second, jitter: true}
+	defer func() {
+		if again || err != nil {
+			s.waker.add(s.asked(wants...)...)
+		}
+	}()
 	for ; ; again = true {
 		answer, err = inTime(&l.within, s, s.cfg.Renew, s.deps.Store.Admit, driven.AdmitRequest{Wants: wants})
 		if err == nil || !transient(err) || s.stopping() || s.clock.now() >= until {

@@ -107,7 +107,7 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 		}
 		followed := s.followed() // a round that was begun before a wake-up or a callback saw too little
 		wait, calm, err := s.round()
-		if calm = calm && s.held.size() == 0 && followed && s.followed() && !s.waker.recallNow(); calm && o.IncludeDelayed && err == nil {
+		if calm = s.quiet(calm) && followed; calm && o.IncludeDelayed && err == nil {
 			var n int
 			n, err = s.hasten(ctx)
 			calm, wait = n == 0, 0
@@ -133,6 +133,25 @@ func (s *session) drain(ctx context.Context, o driving.DrainOptions) error {
 	return nil
 }
 
+// recallsMost is how often in a row a drain looks who else may have a slot that is free:
+// there may be a whole line of those whom nobody claims.
+const recallsMost = walkFirst
+
+// quiet says after a calm round that nothing is left to do.
+func (s *session) quiet(calm bool) bool {
+	switch {
+	case !calm || s.held.size() > 0:
+		s.recalls = 0
+		return false
+	case !s.followed():
+		return false
+	case s.recalls < recallsMost && s.waker.recallNow():
+		s.recalls++
+		return false
+	}
+	return true
+}
+
 // followed says that nothing is left to do of what outcomes set going.
 func (s *session) followed() bool { return s.waker.idle() && s.finisher.idle() }
 
@@ -142,7 +161,7 @@ func (s *session) ready(ctx context.Context) error {
 	for failed := 1; ; failed++ {
 		err := s.declare(ctx)
 		if err == nil {
-			err = s.loosen(ctx)
+			err = s.release(ctx, drainDepth)
 		}
 		switch {
 		case err == nil || domain.CodeOf(err).Lasting():

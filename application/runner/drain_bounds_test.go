@@ -74,3 +74,33 @@ func TestADrainThatHastensManyKeys(t *testing.T) {
 		}
 	})
 }
+
+// A drain does not go along a whole line of those whom nobody claims.
+func TestADrainLeavesALineThatNobodyClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		shared := work.Limited(work.Limit{N: 1, Group: "g"})
+		nothing := func(context.Context, driven.Task) error { return nil }
+		k.handle("off", nothing, shared, minute)
+		k.handle("first", func(context.Context, driven.Task) error {
+			time.Sleep(time.Second) // in which the others are parked
+			must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
+			time.Sleep(3 * time.Second)
+			return nil
+		}, shared, minute)
+		slow := func(op string) error {
+			if op == "wake" {
+				time.Sleep(5 * time.Millisecond)
+			}
+			return nil
+		}
+		k.store.bound.Store(&slow)
+		k.put("first", 1)
+		k.put("off", 3000)
+		began := k.since()
+		_, err := k.runner(runner.Config{Concurrency: 8}).Drain(t.Context(), driving.DrainOptions{})
+		if took := k.since() - began; err != nil || took > 8*time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}

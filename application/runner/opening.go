@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,8 @@ import (
 
 const (
 	loosenBatch = 5000             // jobs that one call makes ready
-	loosenDepth = 100_000          // of each group's line that it looks at; a sweep looks less deep
+	startDepth  = 100_000          // of each group's line that it looks at
+	drainDepth  = 10_000           // the same where a drain begins, and of a sweep
 	lookBatch   = 1000             // keys that one call looks at: nothing hurries, and each reads anew what others changed
 	openingTime = 10 * time.Second // one try of telling the store what the kinds declare
 )
@@ -98,7 +100,7 @@ func (s *session) open(first chan<- error) {
 		}
 	}
 	close(s.opened)
-	if err := s.loosen(s.ctx); err != nil {
+	if err := s.release(s.ctx, startDepth); err != nil {
 		s.fail("wake", "", err) // the sweep looks again
 	}
 }
@@ -133,25 +135,31 @@ func within[Q, A any](ctx context.Context, call func(context.Context, Q) (A, err
 	return call(bounded, q)
 }
 
-// loosen makes ready who waits for what is declared no more, and whoever else may
-// try now: what waits may have been left by a crash, or under an older limit.
-func (s *session) loosen(ctx context.Context) error {
+// release makes ready who waits in a group that their kind does not declare, and
+// whoever else may try now: what waits may have been left by a crash, or under an older
+// limit.
+func (s *session) release(ctx context.Context, depth int) error {
 	if s.boundless || len(s.kinds) == 0 {
 		return nil
 	}
+	return errors.Join(s.loosen(ctx, depth), s.wakeBlocked(ctx)) // one that fails keeps no other
+}
+
+func (s *session) loosen(ctx context.Context, depth int) error {
 	for {
-		answer, err := within(ctx, s.deps.Store.Loosen, driven.LoosenRequest{Limit: loosenBatch, Depth: loosenDepth})
+		answer, err := within(ctx, s.deps.Store.Loosen, driven.LoosenRequest{Limit: loosenBatch, Depth: depth})
 		if err != nil {
 			return err
 		}
 		s.waker.spread(answer.Woken)
 		if !answer.More || answer.Jobs == 0 {
-			return s.wakeBlocked(ctx)
+			return nil
 		}
 	}
 }
 
-// wakeBlocked wakes every key that somebody waits for, as a sweep does.
+// wakeBlocked wakes every key that somebody waits for, as a sweep does, and at the next
+// polls those where somebody was.
 func (s *session) wakeBlocked(ctx context.Context) error {
 	for after := ""; ; {
 		keys, err := within(ctx, func(ctx context.Context, after string) ([]string, error) {
@@ -165,6 +173,10 @@ func (s *session) wakeBlocked(ctx context.Context) error {
 			return err
 		}
 		s.waker.spread(woken)
+		if woken.Jobs > 0 {
+			s.waker.lookAgain(keys)
+			ring(s.waker.bell)
+		}
 		after = keys[len(keys)-1]
 	}
 }

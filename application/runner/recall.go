@@ -162,6 +162,18 @@ func (s *session) foundFree(wants []driven.Want, parked []driven.Parking) map[st
 	return free
 }
 
+// over says at the end that nobody is left to be woken, and nobody to be looked for.
+func (w *waker) over() bool {
+	if !w.idle() {
+		return false
+	}
+	if w.recalls == lastRecalls || !w.recallNow() {
+		return true
+	}
+	w.recalls++
+	return false
+}
+
 // recallNow has all keys woken that wait for the next poll; false where there are none.
 func (w *waker) recallNow() bool {
 	w.mu.Lock()

@@ -86,6 +86,13 @@ func TestTheWakerRests(t *testing.T) {
 
 // A runner that stops before its next poll wakes at once who was to be woken then.
 func TestAStopRecallsAtOnce(t *testing.T) {
+	for _, early := range []bool{false, true} { // before the slot is free
+		stopRecalls(t, early)
+	}
+}
+
+func stopRecalls(t *testing.T, early bool) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
 		shared := work.Limited(work.Limit{N: 1, Group: "g"})
@@ -101,10 +108,45 @@ func TestAStopRecallsAtOnce(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
 		k.started(runner.Config{Concurrency: 4})
-		time.Sleep(900 * time.Millisecond) // the slot is free
+		if !early {
+			time.Sleep(900 * time.Millisecond) // the slot is free
+		}
 		k.wantState(domain.Blocked, on...)
 		k.stop(first)
 		time.Sleep(2 * time.Second)
+		k.wantState(domain.Done, on...)
+	})
+}
+
+// So does one that starts where others left a slot free.
+func TestAStartReachesWhoCanTakeASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		shared := work.Limited(work.Limit{N: 1, Group: "g"})
+		nothing := func(context.Context, driven.Task) error { return nil }
+		k.handle("hold", func(context.Context, driven.Task) error { time.Sleep(time.Second); return nil }, shared, minute)
+		k.handle("off", nothing, shared, minute)
+		k.handle("on", nothing, shared, minute)
+		deaf := func(op string) error {
+			if op == "wake" {
+				return &domain.Fault{Code: domain.Internal, Op: op}
+			}
+			return nil
+		}
+		k.store.bound.Store(&deaf)
+		first := k.started(runner.Config{Concurrency: 4})
+		k.put("hold", 1)
+		time.Sleep(50 * time.Millisecond)
+		k.put("off", 2)
+		time.Sleep(50 * time.Millisecond)
+		on := k.put("on", 2)
+		time.Sleep(2 * time.Second)
+		k.stop(first)
+		k.wantState(domain.Blocked, on...)
+		k.store.bound.Store(nil)
+		must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
+		k.started(runner.Config{Concurrency: 4})
+		time.Sleep(6 * time.Second)
 		k.wantState(domain.Done, on...)
 	})
 }

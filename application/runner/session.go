@@ -21,6 +21,8 @@ type session struct {
 	plans map[string]*plan
 	base  context.Context // of the handlers: the host's values, without an end
 
+	recalls int // of a drain, in a row
+
 	ctx   context.Context // of the store calls; ends when nothing is left to write, or Stop gives up
 	abort context.CancelFunc
 

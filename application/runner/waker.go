@@ -16,6 +16,7 @@ const (
 	expireGap   = 10 * time.Millisecond  // between two looks for slots that time frees, of a runner that gave some
 	othersGap   = 500 * time.Millisecond // the same where others gave them
 	wakeTries   = 3                      // at the end; then it is left to the sweep
+	lastRecalls = 16                     // looks at the end for whoever else may have a slot that is free
 )
 
 // waker looks after what this runner freed: once that is written, whoever waits
@@ -27,6 +28,7 @@ type waker struct {
 	mu      sync.Mutex
 	keys    map[string]bool
 	recall  recall
+	recalls int              // at the end; the waker's own
 	ends    []driven.Holding // slots to give back
 	busy    bool             // a call is in flight
 	soonest time.Duration    // when the next slot that this runner gave back for later is free; 0: none
@@ -146,7 +148,6 @@ func (w *waker) idle() bool {
 
 // close waits until everything is woken, a few tries at most.
 func (w *waker) close() {
-	w.recallNow()
 	close(w.closing)
 	<-w.ended
 }
@@ -168,7 +169,7 @@ func (w *waker) run() {
 			if !ok {
 				tries++
 			}
-			if w.idle() || tries > wakeTries || !rest(w.session.ctx, min(nap, time.Duration(tries)*expireGap)) {
+			if w.over() || tries > wakeTries || !rest(w.session.ctx, min(nap, time.Duration(tries)*expireGap)) {
 				return
 			}
 			continue

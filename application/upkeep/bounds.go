@@ -100,7 +100,7 @@ func (s *Service) wakeKeys(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// loosen makes ready who waits for what is declared no more.
+// loosen makes ready who waits in a group that their kind does not declare.
 func (s *Service) loosen(ctx context.Context) error {
 	for {
 		answer, err := bounded(ctx, s.deps.Store.Loosen, driven.LoosenRequest{Limit: loosenBatch, Depth: loosenDepth})
