@@ -10,7 +10,7 @@ import (
 
 const (
 	recallMost = time.Second // between two polls
-	walkFirst  = 128         // jobs that are tried of a line in one poll
+	walkFirst  = 128         // jobs that are tried of a line in a second
 	walkMost   = 1 << 20     // the same once it has doubled and doubled: no bound of any line
 )
 
@@ -27,10 +27,16 @@ type recall struct {
 // walk goes along the line of a key that is free while those who wait there lack
 // something else.
 type walk struct {
-	most    int  // jobs of one poll
-	left    int  // of this one
-	started bool // so did somebody at the key in this one
-	still   bool // nobody was tried in this one
+	most    int  // jobs in a second
+	left    int  // of this poll
+	started bool // so did somebody at the key in this poll
+	still   bool // nobody was tried in this poll
+}
+
+// begin gives a poll its part of a second.
+func (w *walk) begin(every time.Duration) {
+	w.left = max(int(time.Duration(w.most)*min(every, recallMost)/recallMost), 1)
+	w.started, w.still = false, true
 }
 
 // add notes a key for the next poll.
@@ -43,13 +49,14 @@ func (r *recall) add(key string, now, poll time.Duration) {
 
 // step says whether others of the key's line are tried at once, after n that found
 // it free.
-func (r *recall) step(key string, n int) bool {
+func (r *recall) step(key string, n int, poll time.Duration) bool {
 	w := r.walks[key]
 	if w == nil {
 		if r.walks == nil {
 			r.walks = make(map[string]*walk)
 		}
-		w = &walk{most: walkFirst, left: walkFirst}
+		w = &walk{most: walkFirst}
+		w.begin(poll)
 		r.walks[key] = w
 	}
 	w.still = false
@@ -73,7 +80,7 @@ func (r *recall) poll(now, every time.Duration) {
 		default:
 			w.most = walkFirst
 		}
-		w.left, w.started, w.still = w.most, false, true
+		w.begin(every)
 	}
 }
 
@@ -114,7 +121,7 @@ func (w *waker) lookAgain(keys []string) {
 // one comes back alone. Who lacks only the one of a limit and a rate leaves the other to
 // whoever waits there; but mostly these lack the same, and a whole backlog would go
 // from one line to the other with every slot. So of such a line some are tried in each
-// poll, and twice as many at the next where nobody can start.
+// second, and twice as many in the next poll where nobody can start.
 func (w *waker) missed(wants []driven.Want, answer driven.Admission) {
 	now, poll := w.session.clock.now(), w.session.cfg.Poll
 	free := w.session.foundFree(wants, answer.Parked)
@@ -126,7 +133,7 @@ func (w *waker) missed(wants []driven.Want, answer driven.Admission) {
 		}
 	}
 	for _, key := range answer.Wake {
-		if n := free[key]; n > 0 && !w.recall.step(key, n) {
+		if n := free[key]; n > 0 && !w.recall.step(key, n, poll) {
 			w.recall.add(key, now, poll)
 			continue
 		}
