@@ -93,6 +93,13 @@ func (d Declaration) Covers(key string) bool {
 	return strings.HasPrefix(key, d.Sort.letter()+":"+d.Group+":")
 }
 
+// Range is where the stored keys of the declaration's group lie in byte order, from low
+// up to before high.
+func (d Declaration) Range() (low, high string) {
+	low = d.Key("")
+	return low, strings.TrimSuffix(low, ":") + ";" // which follows ':'
+}
+
 // Turn says whether, and how, a job takes turns at its keys.
 type Turn uint8
 

@@ -29,6 +29,16 @@ func TestADrainOfALimitAndARate(t *testing.T) {
 	})
 }
 
+// pausing holds its slot while others are parked, and then pauses their kind.
+func (k *kit) pausing(kind string) func(context.Context, driven.Task) error {
+	return func(context.Context, driven.Task) error {
+		time.Sleep(time.Second)
+		must(k.t, k.store.Pause(k.t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: kind}))
+		time.Sleep(3 * time.Second)
+		return nil
+	}
+}
+
 // A drain goes on while somebody is left who can have the slot of one who is paused.
 func TestADrainPassesThePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -37,12 +47,7 @@ func TestADrainPassesThePaused(t *testing.T) {
 		nothing := func(context.Context, driven.Task) error { return nil }
 		k.handle("off", nothing, shared, minute)
 		k.handle("on", nothing, shared, minute)
-		k.handle("first", func(context.Context, driven.Task) error {
-			time.Sleep(time.Second) // in which the others are parked
-			must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
-			time.Sleep(3 * time.Second)
-			return nil
-		}, shared, minute)
+		k.handle("first", k.pausing("off"), shared, minute)
 		k.put("first", 1)
 		k.put("off", 3)
 		on := k.put("on", 3)
@@ -82,12 +87,7 @@ func TestADrainLeavesALineThatNobodyClaims(t *testing.T) {
 		shared := work.Limited(work.Limit{N: 1, Group: "g"})
 		nothing := func(context.Context, driven.Task) error { return nil }
 		k.handle("off", nothing, shared, minute)
-		k.handle("first", func(context.Context, driven.Task) error {
-			time.Sleep(time.Second) // in which the others are parked
-			must(t, k.store.Pause(t.Context(), domain.Switch{Sort: domain.SwitchKind, Name: "off"}))
-			time.Sleep(3 * time.Second)
-			return nil
-		}, shared, minute)
+		k.handle("first", k.pausing("off"), shared, minute)
 		slow := func(op string) error {
 			if op == "wake" {
 				time.Sleep(5 * time.Millisecond)

@@ -218,14 +218,7 @@ func TestASlotIsPassedOnPastOtherKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
 		var g gauge
-		var admits atomic.Int64
-		door := func(op string) error {
-			if time.Sleep(time.Millisecond); op == "admit" {
-				admits.Add(1)
-			}
-			return nil
-		}
-		k.store.bound.Store(&door)
+		admits := k.countAdmits(time.Millisecond)
 		group := work.Limited(work.Limit{N: 3, Group: "g"})
 		k.handle("a", g.run(5*time.Millisecond), group, minute)
 		k.handle("b", g.run(5*time.Millisecond), group, minute)

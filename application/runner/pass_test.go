@@ -42,19 +42,25 @@ func (k *kit) wantNothingHeld() {
 	}
 }
 
+// countAdmits counts admissions; every call that has to do with bounds takes so long.
+func (k *kit) countAdmits(trip time.Duration) *atomic.Int64 {
+	var n atomic.Int64
+	door := func(op string) error {
+		if time.Sleep(trip); op == "admit" {
+			n.Add(1)
+		}
+		return nil
+	}
+	k.store.bound.Store(&door)
+	return &n
+}
+
 // A slot goes from short job to short job without a word to the store.
 func TestASlotIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
 		var g gauge
-		var admits atomic.Int64
-		door := func(op string) error {
-			if time.Sleep(time.Millisecond); op == "admit" {
-				admits.Add(1)
-			}
-			return nil
-		}
-		k.store.bound.Store(&door)
+		admits := k.countAdmits(time.Millisecond)
 		k.handle("k", g.run(5*time.Millisecond), limited(3), minute)
 		k.started(runner.Config{Queues: runner.Queues{"default": 3}})
 		ids := k.put("k", 600)

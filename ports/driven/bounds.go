@@ -117,8 +117,8 @@ type Woken struct {
 // LoosenRequest asks for one step of it.
 type LoosenRequest struct {
 	Limit int // jobs that are made ready
-	// Depth is how many of those who wait in each group are looked at, by key and order;
-	// 0: all of them.
+	// Depth is how many of those who wait in each group need be looked at, by key and
+	// order; 0: all of them.
 	Depth int
 }
 

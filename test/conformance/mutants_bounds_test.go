@@ -279,6 +279,14 @@ func declareMutants() []mutant {
 		{"loosens nothing", func(b *broken, _ *Harness) {
 			b.onLoosen = func(context.Context, driven.LoosenRequest) (driven.Loosened, error) { return driven.Loosened{}, nil }
 		}, []string{"bound/removed", "bound/moved"}},
+		{"loosens nobody where a depth is named", func(b *broken, _ *Harness) {
+			b.onLoosen = func(ctx context.Context, r driven.LoosenRequest) (driven.Loosened, error) {
+				if r.Depth > 0 {
+					return driven.Loosened{}, nil
+				}
+				return b.Store.Loosen(ctx, r)
+			}
+		}, []string{"bound/moved"}},
 		{"loosens only what is declared no more", func(b *broken, _ *Harness) {
 			b.onLoosen = func(ctx context.Context, n driven.LoosenRequest) (driven.Loosened, error) {
 				stored, _ := b.Store.Declared(ctx, "", 100)

@@ -59,7 +59,8 @@ func sweepScenes(h conformance.Harness) map[string]scene {
 			if err := s.Declare(t.Context(), []string{"k", "stays"}, moved); err != nil {
 				t.Fatal(err)
 			}
-			return func() error { _, err := s.Loosen(t.Context(), driven.LoosenRequest{Limit: 100}); return err }, IsIn(t, s, waiting, domain.Ready)
+			all := driven.LoosenRequest{Limit: 100_000} // with those of the scenes before
+			return func() error { _, err := s.Loosen(t.Context(), all); return err }, IsIn(t, s, waiting, domain.Ready)
 		},
 		"expire": func(t testing.TB) (func() error, func()) {
 			out, _ := Admitted(t, h.Backend)

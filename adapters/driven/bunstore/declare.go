@@ -225,8 +225,9 @@ func (s *Store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driv
 		for _, d := range all {
 			groups[d.Key("")] = d
 		}
-		for _, low := range sorted(groups) {
-			d, high := groups[low], low[:len(low)-1]+";" // which follows ':'
+		for _, name := range sorted(groups) {
+			d := groups[name]
+			low, high := d.Range()
 			some, err := Waiters(ctx, c, s.t.bounds.loose, nil, low, high, int(d.Sort), d.Group, limit+1-len(found), depth)
 			if err != nil {
 				return err

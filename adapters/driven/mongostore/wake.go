@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -125,19 +124,19 @@ func (s *store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driv
 		if err != nil {
 			return err
 		}
-		groups := map[string][]string{} // kinds of each
+		groups := map[domain.Declaration][]string{} // kinds of each
 		for _, k := range kinds {
-			id := groupID(k.Sort, k.Group)
-			if groups[id] == nil {
-				groups[id] = []string{}
+			group := domain.Declaration{Sort: k.Sort, Group: k.Group}
+			if groups[group] == nil {
+				groups[group] = []string{}
 			}
 			if k.Off == 0 {
-				groups[id] = append(groups[id], k.Kind)
+				groups[group] = append(groups[group], k.Kind)
 			}
 		}
 		var free []row
-		for _, id := range slices.Sorted(maps.Keys(groups)) {
-			some, err := s.strangers(ctx, id, groups[id], r.Depth, limit+1-len(free))
+		for group, kinds := range groups {
+			some, err := s.strangers(ctx, group, kinds, r.Depth, limit+1-len(free))
 			if err != nil {
 				return err
 			}
@@ -153,8 +152,9 @@ func (s *store) Loosen(ctx context.Context, r driven.LoosenRequest) (answer driv
 }
 
 // strangers finds, among the first who wait in a group, jobs of other kinds than its own.
-func (s *store) strangers(ctx context.Context, group string, kinds []string, depth, limit int) (found []row, err error) {
-	keys := bson.D{{Key: "$gte", Value: group}, {Key: "$lt", Value: strings.TrimSuffix(group, ":") + ";"}} // ';' follows ':'
+func (s *store) strangers(ctx context.Context, group domain.Declaration, kinds []string, depth, limit int) (found []row, err error) {
+	low, high := group.Range()
+	keys := bson.D{{Key: "$gte", Value: low}, {Key: "$lt", Value: high}}
 	if depth == 0 {
 		depth = math.MaxInt32
 	}
